@@ -20,6 +20,7 @@ const BY_NAME = [
   'console/reports',
   'console/integrations',
   'console/promises',
+  'console/segments',
 ]
 
 // Of this hour: see test/harness/effort.ts.

@@ -1151,6 +1151,32 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v4/segments/preview": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Preview a segment
+         * @description How many people a segment with these conditions would have now, and 20 of them; saves nothing.
+         */
+        post: operations["v4PreviewSegment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v4/segments/{segment_id}": {
         parameters: {
             query?: never;
@@ -1172,7 +1198,7 @@ export interface paths {
         };
         /**
          * Get a segment
-         * @description One of your own segments, or a system segment by its id.
+         * @description One of your own segments, or a system segment by its id, with what names it.
          */
         get: operations["v4GetSegment"];
         /**
@@ -1186,6 +1212,38 @@ export interface paths {
          * @description 409 `conflict` while an active remote configuration, an active or paused experiment or an unfinished export names the segment, or an active or paused automation is for it. A condition elsewhere that names it is never true from then on. 403 `control_forbidden` for a system segment.
          */
         delete: operations["v4DeleteSegment"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/segments/{segment_id}/users": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Segment id; that of a system segment too.
+                 * @example seg_0mfzq3x1k00a7c2e9d4b
+                 */
+                segment_id: components["parameters"]["SegmentId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the people on the list of a segment
+         * @description The users that `user_ids` named, by id, erased ones excepted; none of a segment without a list.
+         */
+        get: operations["v4ListSegmentUsers"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -11429,6 +11487,8 @@ export interface components {
              * @default []
              */
             conditions: components["schemas"]["ConditionInput"][];
+            /** @description A list of users; the segment has those of them who meet the conditions; null is no list. */
+            user_ids?: string[] | null;
         };
         /**
          * @example {
@@ -11453,6 +11513,8 @@ export interface components {
             name: string;
             /** @description Replaces the whole set; absent leaves it as it is. */
             conditions?: components["schemas"]["ConditionInput"][];
+            /** @description Replaces the whole list; null takes it away, absent leaves it as it is. */
+            user_ids?: string[] | null;
         };
         /**
          * @example {
@@ -11475,6 +11537,7 @@ export interface components {
          *           "negate": false
          *         }
          *       ],
+         *       "listed": null,
          *       "created_at": "2026-03-01T09:00:00Z",
          *       "updated_at": "2026-03-01T09:00:00Z"
          *     }
@@ -11488,6 +11551,12 @@ export interface components {
             /** @description Whether it exists in every environment and cannot be changed. */
             is_system: boolean;
             conditions: components["schemas"]["Condition"][];
+            /** @description How many people are on its list; null is no list. */
+            listed: number | null;
+            /** @description What names it, at most 50 of a kind; in the answer of one segment only. */
+            used_by?: components["schemas"]["SegmentUse"][];
+            /** @description Whether more names it than `used_by` has. */
+            used_by_has_more?: boolean;
             created_at: components["schemas"]["Time"];
             updated_at: components["schemas"]["Time"];
         };
@@ -11504,6 +11573,88 @@ export interface components {
             url: string;
             data: components["schemas"]["Segment"][];
             has_more: components["schemas"]["HasNoMore"];
+        };
+        /**
+         * @example {
+         *       "object": "automation",
+         *       "id": "aut_0mfzq3x1k00a7c2e9d4b",
+         *       "name": "Win back",
+         *       "status": "active",
+         *       "prevents_deletion": true
+         *     }
+         */
+        SegmentUse: {
+            /** @enum {string} */
+            object: "remote_configuration" | "experiment" | "automation" | "export" | "analytics_view";
+            id: string;
+            /** @description Null where it has none, or without the scope that reads it. */
+            name: string | null;
+            /** @description Its own status; null where it has none. */
+            status: string | null;
+            /** @description Whether the segment cannot be deleted as long as this is so. */
+            prevents_deletion: boolean;
+        };
+        /**
+         * @example {
+         *       "conditions": [
+         *         {
+         *           "metric": "subscription_state",
+         *           "comparator": "eq",
+         *           "value": "trial"
+         *         }
+         *       ]
+         *     }
+         */
+        SegmentPreviewInput: {
+            /** @description As of `v4CreateSegment`. */
+            conditions?: components["schemas"]["ConditionInput"][];
+            /** @description Of these users only. */
+            user_ids?: string[];
+            /** @description Of the people on the list of this segment only, if it has one. */
+            listed_in?: string;
+        };
+        /**
+         * @example {
+         *       "object": "segment_preview",
+         *       "url": "/v4/segments/preview",
+         *       "size": 0,
+         *       "is_exact": true,
+         *       "unknown_user_ids": [],
+         *       "people": []
+         *     }
+         */
+        SegmentPreview: {
+            /** @enum {string} */
+            object: "segment_preview";
+            /** @enum {string} */
+            url: "/v4/segments/preview";
+            /** @description How many people; null when not even 10,000 could be counted within a second. */
+            size: number | null;
+            /** @description Whether `size` is all of them; otherwise there are so many or more. */
+            is_exact: boolean;
+            /** @description Those of `user_ids` that name no user. */
+            unknown_user_ids: string[];
+            /** @description The newest of those found first; null without the scope `customers:read`. */
+            people: components["schemas"]["Customer"][] | null;
+        };
+        /**
+         * @example {
+         *       "object": "segment_user",
+         *       "id": "QON_3f2a9c5e7b1d4e6f8a0b2c4d6e8f0a1b"
+         *     }
+         */
+        SegmentUser: {
+            /** @enum {string} */
+            object: "segment_user";
+            /** @description Id of the user. */
+            id: string;
+        };
+        SegmentUserList: {
+            object: components["schemas"]["ListObject"];
+            url: string;
+            data: components["schemas"]["SegmentUser"][];
+            has_more: components["schemas"]["HasMore"];
+            next_cursor?: components["schemas"]["NextCursor"];
         };
         /**
          * @example {
@@ -15784,6 +15935,50 @@ export interface operations {
             default: components["responses"]["Failure"];
         };
     };
+    v4PreviewSegment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SegmentPreviewInput"];
+            };
+        };
+        responses: {
+            /** @description Size and people. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Facts-Behind": components["headers"]["X-Facts-Behind"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SegmentPreview"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
     v4GetSegment: {
         parameters: {
             query?: never;
@@ -15928,6 +16123,63 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListSegmentUsers: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Rows on the page.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+                 * @example 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei
+                 */
+                starting_after?: components["parameters"]["StartingAfter"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Segment id; that of a system segment too.
+                 * @example seg_0mfzq3x1k00a7c2e9d4b
+                 */
+                segment_id: components["parameters"]["SegmentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of users. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Qon-Pagination-Restarted": components["headers"]["X-Qon-Pagination-Restarted"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SegmentUserList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             504: components["responses"]["GatewayTimeout"];

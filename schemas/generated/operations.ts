@@ -104,6 +104,7 @@ export interface QueryDefaults {
   v4ListCustomerTimeline: 'limit'
   v4ListRemoteConfigurations: 'limit'
   v4ListSegments: 'limit'
+  v4ListSegmentUsers: 'limit'
   v4ListAnalyticsCharts: 'unit' | 'currency' | 'max_series' | 'previous' | 'fresh'
   v4GetAnalyticsChart: 'unit' | 'currency' | 'max_series' | 'previous' | 'fresh'
   v4GetAnalyticsCard: 'unit' | 'currency' | 'max_series' | 'previous' | 'fresh'
@@ -1540,6 +1541,30 @@ export const descriptions: readonly OperationDescription[] = [
     },
   },
   {
+    id: 'v4PreviewSegment',
+    method: 'POST',
+    path: '/v4/segments/preview',
+    tag: 'Segments',
+    status: 200,
+    auth: 'secret',
+    sandboxOnly: false,
+    currentKey: false,
+    secretKeyOnly: false,
+    scope: 'segments:read',
+    secrets: [],
+    dryRun: null,
+    idempotent: false,
+    pagination: 'none',
+    body: { limit: 1048576, required: true, itemsValidatedSeparately: false },
+    query: [],
+    validate: {
+      path: null,
+      query: v.noQuery,
+      body: v.v4PreviewSegmentBody,
+      answer: { 200: v.answerSegmentPreview, 400: v.answerError, 401: v.answerError, 403: v.answerError, 404: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+    },
+  },
+  {
     id: 'v4GetSegment',
     method: 'GET',
     path: '/v4/segments/{segment_id}',
@@ -1609,6 +1634,33 @@ export const descriptions: readonly OperationDescription[] = [
       query: v.noQuery,
       body: null,
       answer: { 400: v.answerError, 401: v.answerError, 403: v.answerError, 404: v.answerError, 409: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+    },
+  },
+  {
+    id: 'v4ListSegmentUsers',
+    method: 'GET',
+    path: '/v4/segments/{segment_id}/users',
+    tag: 'Segments',
+    status: 200,
+    auth: 'secret',
+    sandboxOnly: false,
+    currentKey: false,
+    secretKeyOnly: false,
+    scope: 'segments:read',
+    secrets: [],
+    dryRun: null,
+    idempotent: false,
+    pagination: 'cursor',
+    body: null,
+    query: [
+      { name: 'limit', type: 'integer', array: false },
+      { name: 'starting_after', type: 'string', array: false },
+    ],
+    validate: {
+      path: v.v4GetSegmentPath,
+      query: v.v4ListEntitlementsQuery,
+      body: null,
+      answer: { 200: v.answerSegmentUserList, 400: v.answerError, 401: v.answerError, 403: v.answerError, 404: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
     },
   },
   {

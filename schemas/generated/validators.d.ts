@@ -74,8 +74,11 @@ export const answerSegmentList: ValidateFunction
 export const answerSegment: ValidateFunction
 export const v4CreateSegmentBody: ValidateFunction
 export const answerSystemSegmentList: ValidateFunction
+export const answerSegmentPreview: ValidateFunction
+export const v4PreviewSegmentBody: ValidateFunction
 export const v4GetSegmentPath: ValidateFunction
 export const v4UpdateSegmentBody: ValidateFunction
+export const answerSegmentUserList: ValidateFunction
 export const answerAnalyticsChartList: ValidateFunction
 export const v4ListAnalyticsChartsQuery: ValidateFunction
 export const answerAnalyticsChart: ValidateFunction

@@ -96,7 +96,7 @@ test('every operation that changes something has a dry run, as it declares', () 
     expect([description.id, description.dryRun === null || declared[description.dryRun]]).toEqual([description.id, true])
   }
   const without = descriptions.filter(({ method, dryRun }) => (method === 'GET') !== (dryRun === null)).map(({ id }) => id)
-  expect(without).toEqual(['v4BacktestAutomation'])
+  expect(without).toEqual(['v4PreviewSegment', 'v4BacktestAutomation'])
   expect(descriptions.filter(({ dryRun }) => dryRun === 'own').map(({ id }) => id)).toEqual(expect.arrayContaining(OWN))
 })
 

@@ -10,7 +10,7 @@ const factsOf = new Map(descriptions.map(description => [description.id as strin
 const scopeOf = ({ id }: Described) => factsOf.get(id)!.scope
 
 /** POST operations that change nothing. */
-const READS = ['v4BacktestAutomation']
+const READS = ['v4BacktestAutomation', 'v4PreviewSegment']
 const SECRET_KEY_ONLY = ['v4RegenerateProjectSecret']
 
 /** Scopes of the other access and of the other resources. */

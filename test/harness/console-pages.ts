@@ -51,6 +51,7 @@ export const consolePages = ({
   integration,
   delivery,
   automation,
+  segment,
 }: Told): ConsolePage[] => [
   { name: 'overview', path: '/', full: 'a.tile .tile-value .figure', empty: '.first-steps', drawers: [] },
   { name: 'charts', path: '/charts', full: 'a.tile .tile-value .figure', empty: 'a.tile .tile-value .figure', drawers: [] },
@@ -63,6 +64,15 @@ export const consolePages = ({
   },
   { name: 'cohorts', path: '/cohorts', full: '.heat td button', empty: '.empty', drawers: ['at=total:0'] },
   { name: 'ltv', path: '/ltv?range=365d&split=campaign_name', full: '.ltv-table td', empty: '.empty', drawers: [] },
+  { name: 'insights', path: '/insights', full: '.insights-verdict', empty: '.empty', drawers: [] },
+  { name: 'segments', path: '/segments', full: '.segment-name', empty: '.empty', drawers: ['at=new'] },
+  {
+    name: 'segment',
+    path: `/segments/${segment}`,
+    full: '.segment-uses li',
+    empty: '.empty',
+    drawers: ['at=edit', 'at=list', 'at=delete'],
+  },
   { name: 'customers', path: '/customers', full: 'tbody tr', empty: '.empty', drawers: [] },
   {
     name: 'customer',
@@ -153,6 +163,7 @@ export type Told = {
   integration: string
   delivery: string
   automation: string
+  segment: string
 }
 
 /** A project whose every text is hostile: names, products, campaigns, screens, properties, views, annotations, keys. */
@@ -213,6 +224,7 @@ export async function tellHostile(api: TestApi): Promise<Told> {
     at: day,
     automation,
     run,
+    segment: await hostileSegments(api, customer),
   }
 }
 
@@ -227,6 +239,27 @@ async function hostileCatalogue(api: TestApi): Promise<void> {
     await api.call('POST', '/v4/entitlements', { body: { id, description, product_ids: n === 0 ? ['pro', ...ids] : ['pro'] } })
   }
   for (const text of HOSTILE.slice(4)) await recordPurchase(api, { product: `unknown ${text}`, user: null, isUnmapped: true })
+}
+
+/** Segments of such names and values; the last one has a list, and is named by what has such names. */
+async function hostileSegments(api: TestApi, user: string): Promise<string> {
+  const make = async (path: string, body: object) => (await api.call('POST', path, { body })).body.id
+  const about = (value: string) => [{ metric: 'property:text', comparator: 'ne', value, negate: true }]
+  for (const text of [...HOSTILE, LONGEST.slice(0, 256)]) await make('/v4/segments', { name: text, conditions: about(text) })
+  // The name is the title of its page: one that no script has to set.
+  const everything = [...HOSTILE, LONGEST].flatMap(about)
+  const segment = await make('/v4/segments', {
+    name: HOSTILE[6],
+    user_ids: [user],
+    conditions: everything.map(one => ({ ...one, negate: false })),
+  })
+  const naming = [{ metric: 'segment', comparator: 'eq', value: segment }]
+  for (const text of HOSTILE) {
+    await make('/v4/remote-configurations', { name: text, segmentation_conditions: naming })
+    const query = { 'filter[segment_id][]': [segment] }
+    await make('/v4/analytics/views', { name: text.slice(0, 200), kind: 'chart', code: 'sales', query, range: 'last_28_days' })
+  }
+  return segment
 }
 
 /** Runs of automations with such names, one of them with such texts in its steps; returns its id. */

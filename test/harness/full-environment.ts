@@ -49,6 +49,9 @@ const statements = (grown: number) => [
    select $1, 'filler_' || n, 'Screen', ${AGO}, ${AGO} from ${series(2_000)}`,
   `insert into segments (environment, id, name, conditions, created_at, updated_at)
    select $1, 'seg_' || n, 'Segment', '[]', ${AGO}, ${AGO} from ${series(2_000)}`,
+  `update segments set is_listed = true where environment = $1`,
+  `insert into segment_members (environment, segment_id, user_id)
+   select $1, 'seg_' || 1 + n % 2000, 'user_' || n from ${series(grown)}`,
   `insert into analytics_views (environment, id, name, kind, query, range, pinned, created_at, updated_at)
    select $1, 'view_' || n, 'View', 'ltv', '{}', '"today"', false, ${AGO}, ${AGO} from ${series(400)}`,
   `insert into analytics_annotations (environment, id, noted_at, kind, text, created_at)

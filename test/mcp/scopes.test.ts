@@ -16,7 +16,7 @@ type Row = Record<'operationId' | 'method' | 'path' | 'tag', string>
 const rows: Row[] = parse(readFileSync(join(import.meta.dirname, '../contract/operations.csv')), { columns: true })
 
 /** Operations that read although they are sent by POST. */
-const READS = ['v4BacktestAutomation']
+const READS = ['v4BacktestAutomation', 'v4PreviewSegment']
 const toolOf = (id: string) => id.slice(2).replace(/[A-Z]/g, (letter, at) => (at === 0 ? '' : '_') + letter.toLowerCase())
 const operations = rows
   .filter(({ operationId }) => operationId.startsWith('v4'))

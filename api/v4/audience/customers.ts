@@ -1,6 +1,5 @@
 import { foldForList } from '../../../domain/analytics/folding/drain.ts'
 import { foldUsersFirst } from '../../../domain/analytics/folding/fold-batch.ts'
-import type { CustomerRow } from '../../../domain/audience/customers/customer.ts'
 import { viewCustomer } from '../../../domain/audience/customers/customer.ts'
 import { listCustomers } from '../../../domain/audience/customers/list.ts'
 import { customerMetrics } from '../../../domain/audience/customers/metrics.ts'
@@ -15,31 +14,7 @@ import { type Property, propertyErrors, requireSaved, setProperties } from '../.
 import type { Input } from '../../../schemas/operation-types.ts'
 import { expensiveRead, inTransaction, onPool } from '../../operation.ts'
 import { behindHeader, cursorPage, restartedHeader } from '../../pagination.ts'
-
-const NUMBER = { sandbox: 0, production: 1 } as const
-
-const customer = (row: CustomerRow, kind: EnvironmentKind) => ({
-  object: 'customer' as const,
-  id: row.id,
-  url: `/v4/customers/${row.id}`,
-  external_identity: row.identity_id,
-  custom_uid: row.custom_uid,
-  environment: NUMBER[kind],
-  status: row.status,
-  since: row.created_at,
-  last_seen: row.last_seen_at,
-  first_transaction_purchase_at: row.first_transaction_at,
-  last_payment_at: row.last_payment_at,
-  payments_count: row.payments_count,
-  purchase_currency: row.purchase_currency,
-  purchase_product_id: row.purchase_product_id,
-  net_payments_usd: row.net_payments_usd,
-  target_platform: row.platform,
-  client_country: row.country,
-  device_model: row.device_model,
-  device_id: row.device_id,
-  device_os_version: row.os_version,
-})
+import { customer, NUMBER } from './shown-customer.ts'
 
 function selected(query: Input<'v4GetCustomerMetrics'>['query'], kind: EnvironmentKind): CustomerSelection {
   if (query.environment !== undefined && query.environment !== NUMBER[kind])

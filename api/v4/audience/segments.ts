@@ -1,4 +1,7 @@
 import { foldForList } from '../../../domain/analytics/folding/drain.ts'
+import { checkConditions } from '../../../domain/audience/segments/check.ts'
+import { onList } from '../../../domain/audience/segments/condition.ts'
+import { listedUsers, unknownUsers } from '../../../domain/audience/segments/list.ts'
 import {
   type CountedSegment,
   createSegment,
@@ -9,22 +12,28 @@ import {
   systemSegments,
   updateSegment,
 } from '../../../domain/audience/segments/segment.ts'
+import { previewMembers } from '../../../domain/audience/segments/size.ts'
+import { type SegmentUse, usesOf } from '../../../domain/audience/segments/used-by.ts'
 import { audit, type Trail } from '../../../domain/kernel/audit/record.ts'
 import type { Environment } from '../../../domain/kernel/environment.ts'
+import { permits, type Scopes } from '../../../domain/projects/authority.ts'
 import type { OperationId } from '../../../schemas/generated/operations.ts'
 import type { Input } from '../../../schemas/operation-types.ts'
 import type { Tx } from '../../../store/connect.ts'
-import { inTransaction, onPool, planned, preparedTransaction } from '../../operation.ts'
+import { transaction } from '../../../store/transaction.ts'
+import { expensiveRead, inTransaction, onPool, planned, preparedTransaction } from '../../operation.ts'
 import { behindHeader, cursorPage, fullList, restartedHeader } from '../../pagination.ts'
 import type { StatementTurn } from '../../request-turns.ts'
+import { customer } from './shown-customer.ts'
 
-const segment = ({ id, name, is_system, conditions, created_at, updated_at }: Segment) => ({
+const segment = ({ id, name, is_system, conditions, listed, created_at, updated_at }: Segment) => ({
   object: 'segment' as const,
   id,
   url: `/v4/segments/${id}`,
   name,
   is_system,
   conditions,
+  listed,
   created_at,
   updated_at,
 })
@@ -45,14 +54,16 @@ export const v4ListSegments = onPool('v4ListSegments', async ({ query: { limit, 
 type Writing<Id extends OperationId> = Pick<Input<Id>, 'path' | 'body'> & { environment: Environment; trail: Trail; tx: Tx }
 
 async function create({ body, environment, trail, tx }: Writing<'v4CreateSegment'>): Promise<CountedSegment> {
-  const made = await createSegment(tx, environment, { name: body.name, conditions: body.conditions ?? [] })
+  const { name, conditions, user_ids: users = null } = body
+  const made = await createSegment(tx, environment, { name, conditions: conditions ?? [], users })
   await audit(tx, trail, { resource: 'segment', id: made.segment.id, after: segment(made.segment) })
   return made
 }
 
 async function update({ path, body, environment, trail, tx }: Writing<'v4UpdateSegment'>): Promise<CountedSegment> {
   const id = path.segment_id
-  const { before, ...after } = await updateSegment(tx, environment, id, { name: body.name, conditions: body.conditions })
+  const { name, conditions, user_ids: users } = body
+  const { before, ...after } = await updateSegment(tx, environment, id, { name, conditions, users })
   if (before) await audit(tx, trail, { resource: 'segment', id, before: segment(before), after: segment(after.segment) })
   return after
 }
@@ -67,9 +78,65 @@ export const v4ListSystemSegments = onPool('v4ListSystemSegments', async ({ envi
   body: fullList('/v4/segments/system', (await systemSegments(db, environment)).map(segment)),
 }))
 
-export const v4GetSegment = onPool('v4GetSegment', async ({ path, environment, db }) => ({
-  body: segment(await getSegment(db, environment, path.segment_id)),
-}))
+/** What a principal must be allowed to read to see the names of those that use a segment. */
+const SCOPES: Record<SegmentUse['object'], string> = {
+  remote_configuration: 'remote_configurations:read',
+  experiment: 'experiments:read',
+  automation: 'automations:read',
+  export: 'exports:read',
+  analytics_view: 'analytics:read',
+}
+
+const use = ({ object, id, title, status, blocks }: SegmentUse, scopes: Scopes) => ({
+  object,
+  id,
+  name: permits(scopes, SCOPES[object]) ? title : null,
+  status,
+  prevents_deletion: blocks,
+})
+
+export const v4GetSegment = onPool('v4GetSegment', async ({ path, principal, environment, db }) => {
+  const found = await getSegment(db, environment, path.segment_id)
+  const { uses, hasMore } = await usesOf(db, environment, found.id)
+  return { body: { ...segment(found), used_by: uses.map(each => use(each, principal.scopes)), used_by_has_more: hasMore } }
+})
+
+// A segment of few people among millions is found by looking at all of them.
+export const v4PreviewSegment = expensiveRead(
+  'v4PreviewSegment',
+  async ({ body, principal, environment, environmentKind: kind, db, deps }) => {
+    const { conditions = [], user_ids: among, listed_in: list } = body
+    const behind = await foldForList(db, environment)
+    const { size, isExact, people } = await transaction(deps.pool, async tx => {
+      const checked = await checkConditions(tx, environment, conditions, 'conditions', false)
+      if (list === undefined) return previewMembers(tx, environment, { conditions: checked, among })
+      const { id, listed } = await getSegment(tx, environment, list)
+      return previewMembers(tx, environment, { conditions: listed === null ? checked : [...checked, onList(id)], among })
+    })
+    return {
+      body: {
+        object: 'segment_preview' as const,
+        url: '/v4/segments/preview' as const,
+        size,
+        is_exact: isExact,
+        unknown_user_ids: among ? await unknownUsers(db, environment, among) : [],
+        people: permits(principal.scopes, 'customers:read') ? people.map(row => customer(row, kind)) : null,
+      },
+      headers: behindHeader(behind),
+    }
+  },
+)
+
+const listed = (id: string) => ({ object: 'segment_user' as const, id })
+
+export const v4ListSegmentUsers = onPool(
+  'v4ListSegmentUsers',
+  async ({ path, query: { limit, starting_after: after }, environment, db }) => {
+    const { id } = await getSegment(db, environment, path.segment_id)
+    const { rows, restarted } = await listedUsers(db, environment, id, { limit, after })
+    return { body: cursorPage({ url: `/v4/segments/${id}/users`, rows, limit, item: listed }), headers: restartedHeader(restarted) }
+  },
+)
 
 export const v4UpdateSegment = planned(
   preparedTransaction('v4UpdateSegment', foldBeforeCount, async call => sized(await update(call), call.prepared)),

@@ -2,13 +2,13 @@ import type { Tx } from '../../../store/connect.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import { type Detail, Refusal } from '../../kernel/refusal.ts'
 import { type Condition, type ConditionInput, segmentIdsIn, shownCondition } from './condition.ts'
-import { COMPARATORS, entitlementOf, isReference, metricKind } from './metrics.ts'
+import { COMPARATORS, entitlementOf, isInternal, isReference, metricKind } from './metrics.ts'
 import { lockSegments } from './missing.ts'
 import { valueFault } from './value.ts'
 
 function fault({ metric, comparator, value }: ConditionInput, references: boolean): Detail | null {
   const kind = metricKind(metric)
-  if (!kind) return { field: 'metric', message: 'must be a metric such as country, purchases_count or property:plan' }
+  if (!kind || isInternal(kind)) return { field: 'metric', message: 'must be a metric such as country, purchases_count or property:plan' }
   if (isReference(kind) && !references) return { field: 'metric', message: 'is not allowed in the conditions of a segment' }
   if (!COMPARATORS[kind].includes(comparator))
     return { field: 'comparator', message: `must be one of ${COMPARATORS[kind].join(', ')} for this metric` }

@@ -134,6 +134,8 @@ function meets({ metric, comparator, value }: Condition, profile: Profile): bool
       return profile.experiments.some(({ id }) => id === value) === (comparator === 'eq')
     case 'context_key':
       return profile.experiments.some(({ context_key }) => context_key === value) === (comparator === 'eq')
+    case 'listed':
+      return profile.lists.includes(value) === (comparator === 'eq')
     case null:
       return null
     default:

@@ -17,6 +17,7 @@ export type MetricKind =
   | 'segment'
   | 'experiment'
   | 'context_key'
+  | 'listed'
 
 const EQUALITY = ['eq', 'ne'] as const
 const TEXT = ['eq', 'ne', 'contains', 'not_contains'] as const
@@ -36,6 +37,7 @@ export const COMPARATORS: Record<MetricKind, readonly Comparator[]> = {
   segment: EQUALITY,
   experiment: EQUALITY,
   context_key: EQUALITY,
+  listed: EQUALITY,
 }
 
 const KINDS: Record<string, MetricKind> = {
@@ -59,6 +61,7 @@ const KINDS: Record<string, MetricKind> = {
   segment: 'segment',
   attached_experiment: 'experiment',
   attached_experiment_context_key: 'context_key',
+  listed: 'listed',
 }
 
 /** Best first: the state of a user with several subscriptions is the first of these states that a subscription has. */
@@ -94,6 +97,9 @@ export function metricKind(metric: string): MetricKind | null {
   if (entitlementOf(metric) !== null) return 'boolean'
   return propertyOf(metric) === null ? null : 'property'
 }
+
+/** Whether only the service itself makes conditions of this kind (`onList`). */
+export const isInternal = (kind: MetricKind): boolean => kind === 'listed'
 
 /** Whether a condition refers to another object. The conditions of a segment must not: segments do not nest. */
 export const isReference = (kind: MetricKind): boolean => kind === 'segment' || kind === 'experiment' || kind === 'context_key'

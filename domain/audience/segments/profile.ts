@@ -1,6 +1,7 @@
 import type { Db } from '../../../store/connect.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import type { Condition } from './condition.ts'
+import { EVALUATED } from './list.ts'
 
 /** Values that an app sends for one evaluation; they replace the last known ones. */
 export type Overrides = { target_platform?: string; country?: string; app_version?: string }
@@ -25,8 +26,10 @@ export type Profile = {
   entitlements: string[]
   /** The active or paused experiments in which the user has an assignment. */
   experiments: { id: string; context_key: string }[]
-  /** The conditions of own segments, by id; a segment that is not here does not exist. */
+  /** The conditions of own segments, by id, with those of lists; a segment that is not here does not exist. */
   segments: Record<string, Condition[]>
+  /** The listed segments, of `segments`, on whose lists the user is. */
+  lists: string[]
 }
 
 /** The purchases that give the user access now: own ones, and those of lineages that are shared with the user. */
@@ -57,7 +60,9 @@ const PROFILE = `
     (select coalesce(json_agg(json_build_object('id', x.id, 'context_key', x.context_key)), '[]')
        from experiment_assignments a join experiments x on x.environment = a.environment and x.id = a.experiment_id
        where a.environment = u.environment and a.user_id = u.id and x.status in ('active', 'paused')) as experiments,
-    (select coalesce(json_object_agg(s.id, s.conditions), '{}') from segments s where s.environment = $1 and s.id = any ($3::text[])) as segments
+    (select coalesce(json_object_agg(s.id, ${EVALUATED}), '{}') from segments s where s.environment = $1 and s.id = any ($3::text[])) as segments,
+    array(select m.segment_id from segment_members m
+      where m.environment = u.environment and m.segment_id = any ($3::text[]) and m.user_id = u.id) as lists
   from users u join environments e on e.id = u.environment cross join c
   where u.environment = $1 and u.id = $2`
 

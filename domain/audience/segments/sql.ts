@@ -12,6 +12,7 @@ import {
   experimentSql,
   flagSql,
   isOrNot,
+  listedSql,
   type Predicate,
   plannedProductSql,
   type Scope,
@@ -127,9 +128,12 @@ function conditionSql({ metric, comparator, value, negate }: Condition, scope: S
       return isOrNot(experimentSql(scope, sql`x.id = ${value}::text`), isWanted)
     case 'context_key':
       return isOrNot(experimentSql(scope, sql`x.context_key = ${value}::text`), isWanted)
+    case 'listed':
+      return isOrNot(listedSql({ ...scope, isRequired: scope.isRequired && isWanted }, value), isWanted)
     case 'segment': {
       const conditions = systemSegment(value)?.conditions ?? segments.get(value)
-      return conditions ? isOrNot(and(conditions.map(each => conditionSql(each, scope, segments))), isWanted) : FALSE
+      const inside = { ...scope, isRequired: scope.isRequired && isWanted }
+      return conditions ? isOrNot(and(conditions.map(each => conditionSql(each, inside, segments))), isWanted) : FALSE
     }
     case null:
       return FALSE
@@ -138,15 +142,27 @@ function conditionSql({ metric, comparator, value, negate }: Condition, scope: S
   }
 }
 
-/** `now`: the instant of the evaluation; the environment's clock by default. `first`: the number of the first parameter; 1 by default. */
-type MembersOptions = { now?: string; first?: number }
+/**
+ * `now`: the instant of the evaluation; the environment's clock by default. `first`: the number of the first parameter; 1 by default. `among`: of
+ * these users alone.
+ */
+type MembersOptions = { now?: string; first?: number; among?: readonly string[] | undefined }
 
-const members = (environment: Environment, conditions: readonly Condition[], segments: Segments, now: string | undefined): Predicate => {
+const members = (
+  environment: Environment,
+  conditions: readonly Condition[],
+  segments: Segments,
+  { now, among }: MembersOptions,
+): Predicate => {
   const scope = {
     environment,
+    isRequired: true,
     now: now === undefined ? sql<string>`(select environment_now(${environment}::int))` : sql<string>`${now}::timestamptz`,
   }
-  return and(conditions.map(each => conditionSql(each, scope, segments)))
+  return and([
+    ...(among ? [sql<boolean>`u.id = any (${among}::text[])`] : []),
+    ...conditions.map(each => conditionSql(each, scope, segments)),
+  ])
 }
 
 /**
@@ -157,17 +173,17 @@ export const membersSql = (
   environment: Environment,
   conditions: readonly Condition[],
   segments: Segments,
-  { now, first }: MembersOptions = {},
-): CompiledSql => compile(members(environment, conditions, segments, now), first)
+  options: MembersOptions = {},
+): CompiledSql => compile(members(environment, conditions, segments, options), options.first)
 
 /** A statement that selects the ids of all users who meet the conditions. */
 export const memberIdsSql = (
   environment: Environment,
   conditions: readonly Condition[],
   segments: Segments,
-  { now, first }: MembersOptions = {},
+  options: MembersOptions = {},
 ): CompiledSql =>
   compile(
-    sql`select u.id from users u where u.environment = ${environment}::int and ${members(environment, conditions, segments, now)}`,
-    first,
+    sql`select u.id from users u where u.environment = ${environment}::int and ${members(environment, conditions, segments, options)}`,
+    options.first,
   )

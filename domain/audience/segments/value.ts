@@ -19,6 +19,7 @@ export function valueFault(metric: string, kind: MetricKind, comparator: Compara
     case 'property':
     case 'segment':
     case 'experiment':
+    case 'listed':
       return null
     // Every text is a version: a part without leading digits counts as 0.
     case 'version':

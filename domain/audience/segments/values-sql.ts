@@ -7,7 +7,12 @@ import { type AutoRenewSetting, entitlementOf, propertyOf, SUBSCRIPTION_STATES, 
 
 export type Predicate = RawBuilder<boolean>
 /** `now` is one instant for the whole statement. */
-export type Scope = { environment: Environment; now: RawBuilder<string> }
+export type Scope = {
+  environment: Environment
+  now: RawBuilder<string>
+  /** Whether a user for whom the condition is false is none of the whole statement's, so that the condition may choose the users to look at. */
+  isRequired: boolean
+}
 
 export const isOrNot = (expression: Predicate, wanted: boolean): Predicate => (wanted ? expression : sql`not (${expression})`)
 
@@ -118,6 +123,15 @@ export function flagSql(scope: Scope, metric: string): Predicate {
     default:
       return entitledSql(scope, entitlementOf(metric) ?? '')
   }
+}
+
+/**
+ * Whether the user is on the list of the segment. Where that is required, the statement looks at the listed users alone, one probe of the
+ * primary key for each; the planner would compare the list with all users while it knows nothing of either. Elsewhere the list is hashed.
+ */
+export function listedSql({ environment, isRequired }: Scope, segment: string): Predicate {
+  const list = sql`select m.user_id from segment_members m where m.environment = ${environment}::int and m.segment_id = ${segment}::text`
+  return isRequired ? sql`u.id = any (array(${list}))` : sql`((u.id in (${list})) is true)`
 }
 
 export const experimentSql = ({ environment }: Scope, which: Predicate): Predicate =>

@@ -90,7 +90,7 @@ export const REMOVALS: readonly Removal[] = [
     'automation_releases',
     'pending_screens',
   ].map(table => from(table)),
-  ...['deliveries', 'ordering_keys', 'set_aside_events', 'report_runs', 'export_members'].map(table => from(table)),
+  ...['deliveries', 'ordering_keys', 'set_aside_events', 'report_runs', 'export_members', 'segment_members'].map(table => from(table)),
   from('runs', WITH_OTHERS, `workflow <> '${RETENTION_WORKFLOW.workflow}'`),
   exportRecords,
   ...['ledger_history', 'ledger_compacted'].map(table => from(table)),

@@ -1,10 +1,10 @@
 import type { Tx } from '../../../store/connect.ts'
-import { getSegment } from '../../audience/segments/segment.ts'
+import { evaluatedConditions, getSegment } from '../../audience/segments/segment.ts'
 import type { Environment } from '../../kernel/environment.ts'
 
 /** Records the users of the segment in one statement. Users that join or leave the segment later do not change the export. */
 export async function recordMembers(tx: Tx, environment: Environment, exportId: string, segment: string): Promise<void> {
-  const { conditions } = await getSegment(tx, environment, segment)
+  const conditions = evaluatedConditions(await getSegment(tx, environment, segment))
   const { memberIdsSql } = await import('../../audience/segments/sql.ts')
   const { sql, parameters } = memberIdsSql(environment, conditions, new Map(), { first: 3 })
   await tx.query(`insert into export_members (environment, export_id, user_id) select $1, $2, m.id from (${sql}) m`, [

@@ -167,6 +167,8 @@ export async function postPlan(
     name: 'Group a',
     conditions: [{ metric: 'property:group', comparator: 'eq', value: 'a' }],
   })
+  const onList = plan.users.map((_, n) => userName(n)).filter((_, n) => n % 3 > 0)
+  const listed = await must(api, key, 'POST', '/v4/segments', { name: 'A list', user_ids: onList.map(name => ids[name]) })
   const experimentGroups = await createExperiment(api, key, plan, ids)
   const taken = await postStatements(api, key, statementsOf(plan, now), ids, { ahead })
   const inGroup = plan.users.flatMap((user, n) => (user.group === 'a' ? [userName(n)] : []))
@@ -185,7 +187,7 @@ export async function postPlan(
       ),
       arrivals: heard(taken),
       occurrences: await occurrencesOf(api, key, ids),
-      segments: { [segment.id]: inGroup },
+      segments: { [segment.id]: inGroup, [listed.id]: onList },
       experimentGroups,
     },
   }

@@ -26,6 +26,7 @@ const NO_USER: Profile = {
   entitlements: [],
   experiments: [],
   segments: {},
+  lists: [],
 }
 const SUBSCRIPTION = { state: null, auto_renewing: true, ever_paid: true, is_paused: false, planned_product: null }
 const says = (profile: Partial<Profile>, metric: string, comparator: string, value: string, negate = false) =>

@@ -133,6 +133,12 @@ new_grants as (
 insert into experiment_assignments (environment, experiment_id, user_id, group_id, assigned_at)
 select $1, x, 'user' || n, 'g_' || x, now() from given, jsonb_array_elements_text(u -> 'assignments') x`
 
+/** Makes each second segment one of people on a list: every third user, from another one for each. */
+const LISTS = `
+with lists as (update segments set is_listed = true where environment = $1 and right(id, 1) ~ '[02468]' returning id)
+insert into segment_members select $1, lists.id, u.id from lists join users u on u.environment = $1
+where (substr(u.id, 5)::int + ascii(right(lists.id, 1))) % 3 = 0`
+
 /** Random users with purchases, grants and assignments, and a few segments, in a new production environment. */
 export async function populate(
   pool: Pool,
@@ -149,6 +155,7 @@ export async function populate(
     await tx.query(PEOPLE, [environment, JSON.stringify(people), NOW])
     for (const [name, conditions] of Object.entries(segments))
       await tx.query('insert into segments values ($1, $2, $2, $3, now(), now())', [environment, name, JSON.stringify(conditions)])
+    await tx.query(LISTS, [environment])
     return { environment, users: people.map((_, i) => `user${i + 1}`) }
   })
 }

@@ -2,7 +2,7 @@ import { type InfiniteData, type UseQueryResult, useInfiniteQuery, useQuery } fr
 import { useRef } from 'react'
 import type { ApiError } from './api-error.ts'
 import type { Topic } from './live.ts'
-import { type AnyInput, addressOfCall, type Input, type OperationName, type Result } from './operations.ts'
+import { type AnyInput, addressOfCall, callOf, type Input, type OperationName, type Result } from './operations.ts'
 import { type Place, usePlace } from './place.ts'
 import { request } from './request.ts'
 
@@ -42,6 +42,9 @@ function useKept<Data, Read extends Kept<Data>>(read: Read, key: Key): Read {
   return { ...read, data: last.current.data, isPlaceholderData: true }
 }
 
+/** A few operations read although they are sent by POST: what they ask does not fit into an address. */
+const howToAsk = (name: OperationName, input: AnyInput | undefined) => ({ method: callOf(name, input).method, body: input?.body })
+
 /** Reads an operation in the project and environment of the address. What was read stays on the page while it is asked for again. */
 export function useRead<Name extends OperationName>(
   name: Name,
@@ -56,7 +59,7 @@ export function useRead<Name extends OperationName>(
     enabled: place !== undefined && when,
     meta: { topics },
     ...(every !== undefined && { refetchInterval: every }),
-    queryFn: ({ signal }) => request(addressOfCall(place!, name, input as AnyInput), { method: 'GET', signal }),
+    queryFn: ({ signal }) => request(addressOfCall(place!, name, input as AnyInput), { ...howToAsk(name, input as AnyInput), signal }),
   })
   return useKept<Result<Name>, typeof read>(read, key)
 }

@@ -3,7 +3,7 @@ const AT_ONCE = 4
 let free = AT_ONCE
 const waiting: (() => void)[] = []
 
-const isExpensive = (address: string) => address.includes('/v4/analytics/')
+const isExpensive = (address: string) => /\/v4\/(analytics\/|segments\/preview)/.test(address)
 
 /** Waits for a turn when the read is expensive. The caller calls the result when the request has ended. */
 export async function turn(address: string, signal?: AbortSignal): Promise<() => void> {

@@ -18,11 +18,15 @@ export const NAVIGATION: readonly { group: string; entries: readonly Entry[] }[]
       { to: '/charts', icon: 'chart', text: 'Charts', key: 'c' },
       { to: '/cohorts', icon: 'grid', text: 'Cohorts', key: 'h' },
       { to: '/ltv', icon: 'coins', text: 'LTV', key: 'l' },
+      { to: '/insights', icon: 'insight', text: 'Insights', key: 'j' },
     ],
   },
   {
     group: 'Growth',
-    entries: [{ to: '/catalogue', icon: 'catalogue', text: 'Catalogue', key: 'k' }],
+    entries: [
+      { to: '/catalogue', icon: 'catalogue', text: 'Catalogue', key: 'k' },
+      { to: '/segments', icon: 'segment', text: 'Segments', key: 'm' },
+    ],
   },
   {
     group: 'What happens',

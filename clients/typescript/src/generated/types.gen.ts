@@ -5580,6 +5580,10 @@ export type SegmentInput = {
      * All of them must be true of a user; none at all is every user.
      */
     conditions?: Array<ConditionInput>;
+    /**
+     * A list of users; the segment has those of them who meet the conditions; null is no list.
+     */
+    user_ids?: Array<string> | null;
 };
 
 export type SegmentUpdate = {
@@ -5588,6 +5592,10 @@ export type SegmentUpdate = {
      * Replaces the whole set; absent leaves it as it is.
      */
     conditions?: Array<ConditionInput>;
+    /**
+     * Replaces the whole list; null takes it away, absent leaves it as it is.
+     */
+    user_ids?: Array<string> | null;
 };
 
 export type Segment = {
@@ -5600,6 +5608,18 @@ export type Segment = {
      */
     is_system: boolean;
     conditions: Array<Condition>;
+    /**
+     * How many people are on its list; null is no list.
+     */
+    listed: number | null;
+    /**
+     * What names it, at most 50 of a kind; in the answer of one segment only.
+     */
+    used_by?: Array<SegmentUse>;
+    /**
+     * Whether more names it than `used_by` has.
+     */
+    used_by_has_more?: boolean;
     created_at: Time;
     updated_at: Time;
 };
@@ -5617,6 +5637,75 @@ export type SystemSegmentList = {
     url: string;
     data: Array<Segment>;
     has_more: HasNoMore;
+};
+
+export type SegmentUse = {
+    object: 'remote_configuration' | 'experiment' | 'automation' | 'export' | 'analytics_view';
+    id: string;
+    /**
+     * Null where it has none, or without the scope that reads it.
+     */
+    name: string | null;
+    /**
+     * Its own status; null where it has none.
+     */
+    status: string | null;
+    /**
+     * Whether the segment cannot be deleted as long as this is so.
+     */
+    prevents_deletion: boolean;
+};
+
+export type SegmentPreviewInput = {
+    /**
+     * As of `v4CreateSegment`.
+     */
+    conditions?: Array<ConditionInput>;
+    /**
+     * Of these users only.
+     */
+    user_ids?: Array<string>;
+    /**
+     * Of the people on the list of this segment only, if it has one.
+     */
+    listed_in?: string;
+};
+
+export type SegmentPreview = {
+    object: 'segment_preview';
+    url: '/v4/segments/preview';
+    /**
+     * How many people; null when not even 10,000 could be counted within a second.
+     */
+    size: number | null;
+    /**
+     * Whether `size` is all of them; otherwise there are so many or more.
+     */
+    is_exact: boolean;
+    /**
+     * Those of `user_ids` that name no user.
+     */
+    unknown_user_ids: Array<string>;
+    /**
+     * The newest of those found first; null without the scope `customers:read`.
+     */
+    people: Array<Customer> | null;
+};
+
+export type SegmentUser = {
+    object: 'segment_user';
+    /**
+     * Id of the user.
+     */
+    id: string;
+};
+
+export type SegmentUserList = {
+    object: ListObject;
+    url: string;
+    data: Array<SegmentUser>;
+    has_more: HasMore;
+    next_cursor?: NextCursor;
 };
 
 export type TestClock = {
@@ -10343,6 +10432,65 @@ export type V4ListSystemSegmentsResponses = {
 
 export type V4ListSystemSegmentsResponse = V4ListSystemSegmentsResponses[keyof V4ListSystemSegmentsResponses];
 
+export type V4PreviewSegmentData = {
+    body: SegmentPreviewInput;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v4/segments/preview';
+};
+
+export type V4PreviewSegmentErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4PreviewSegmentError = V4PreviewSegmentErrors[keyof V4PreviewSegmentErrors];
+
+export type V4PreviewSegmentResponses = {
+    /**
+     * Size and people.
+     */
+    200: SegmentPreview;
+};
+
+export type V4PreviewSegmentResponse = V4PreviewSegmentResponses[keyof V4PreviewSegmentResponses];
+
 export type V4DeleteSegmentData = {
     body?: never;
     headers?: {
@@ -10546,6 +10694,79 @@ export type V4UpdateSegmentResponses = {
 };
 
 export type V4UpdateSegmentResponse = V4UpdateSegmentResponses[keyof V4UpdateSegmentResponses];
+
+export type V4ListSegmentUsersData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Segment id; that of a system segment too.
+         */
+        segment_id: IdInPath;
+    };
+    query?: {
+        /**
+         * Rows on the page.
+         */
+        limit?: number;
+        /**
+         * `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+         */
+        starting_after?: string;
+    };
+    url: '/v4/segments/{segment_id}/users';
+};
+
+export type V4ListSegmentUsersErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ListSegmentUsersError = V4ListSegmentUsersErrors[keyof V4ListSegmentUsersErrors];
+
+export type V4ListSegmentUsersResponses = {
+    /**
+     * One page of users.
+     */
+    200: SegmentUserList;
+};
+
+export type V4ListSegmentUsersResponse = V4ListSegmentUsersResponses[keyof V4ListSegmentUsersResponses];
 
 export type V4ListAnalyticsChartsData = {
     body?: never;

@@ -1,14 +1,18 @@
 import type { UseQueryResult } from '@tanstack/react-query'
+import { useState } from 'react'
 import type { AnalyticsExplanation, AnalyticsFact } from '../../../../clients/typescript/src/index.ts'
 import { useAddress } from '../../data/address.ts'
 import type { ApiError } from '../../data/api-error.ts'
 import type { Input } from '../../data/operations.ts'
 import { usePages } from '../../data/read.ts'
+import { Choice } from '../../parts/choice.tsx'
 import { Id } from '../../parts/copy.tsx'
 import { DataState } from '../../parts/data-state.tsx'
 import { Dotted } from '../../parts/dotted.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { figure } from '../../parts/format.ts'
+import type { Side } from '../../parts/make-segment.tsx'
+import { SegmentOf } from '../../parts/segment-of.tsx'
 import { curlOf } from '../../parts/show-the-call.tsx'
 import { counted, plain, t } from '../../parts/t.ts'
 import { Time } from '../../parts/time.tsx'
@@ -18,7 +22,7 @@ export type Explained = UseQueryResult<AnalyticsExplanation, ApiError>
 export type PointInput = Input<'v4ExplainAnalyticsChart'>
 
 /** The people and what they did, latest first. Their contributions are the number. */
-export function Facts({ input, explained }: { input: PointInput; explained: Explained; zone: string }) {
+export function Facts({ input, explained, title }: { input: PointInput; explained: Explained; zone: string; title: string }) {
   const [search, set] = useAddress()
   const query = { ...input.query, limit: 50, ...(search.late && { recorded_from: Number(search.late) }) }
   const read = usePages('v4ListAnalyticsChartFacts', { ...input, query }, { topics: ['facts'] })
@@ -33,6 +37,7 @@ export function Facts({ input, explained }: { input: PointInput; explained: Expl
           </button>
         )}
       </p>
+      {explanation && explanation.facts.length > 0 && <PeopleOf input={{ ...input, query }} title={title} explanation={explanation} />}
       <DataState
         of={read}
         shape="table"
@@ -60,6 +65,35 @@ export function Facts({ input, explained }: { input: PointInput; explained: Expl
         </button>
       )}
     </>
+  )
+}
+
+/** Of a ratio, those above its line and those below are two segments. */
+function PeopleOf({
+  input,
+  title,
+  explanation: { denominator },
+}: {
+  input: Input<'v4ListAnalyticsChartFacts'>
+  title: string
+  explanation: AnalyticsExplanation
+}) {
+  const [side, setSide] = useState<Side>('numerator')
+  const from = { from: 'v4ListAnalyticsChartFacts' as const, input }
+  if (denominator === null) return <SegmentOf {...from} name={title} />
+  return (
+    <div className="facts-people">
+      <Choice
+        name={t('Whose')}
+        value={side}
+        options={[
+          ['numerator', 'Above the line'],
+          ['denominator', 'Below'],
+        ]}
+        onChange={setSide}
+      />
+      <SegmentOf key={side} {...from} name={title} side={side} />
+    </div>
   )
 }
 

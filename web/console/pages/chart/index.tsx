@@ -1,6 +1,6 @@
 import './chart-page.css'
 import { useParams } from '@tanstack/react-router'
-import { useMemo } from 'react'
+import { lazy, Suspense, useEffect, useMemo } from 'react'
 import { joined, split, useAddress } from '../../data/address.ts'
 import { titleOfChart } from '../../data/charts.ts'
 import { useRead } from '../../data/read.ts'
@@ -11,8 +11,10 @@ import { ChartCard } from './chart-card.tsx'
 import { Controls } from './controls.tsx'
 import { Numbers } from './numbers.tsx'
 import { comparable, lettered } from './picture.ts'
-import { Point } from './point.tsx'
 import { useQuestion } from './question.ts'
+
+const load = () => import('./point.tsx')
+const Point = lazy(load)
 
 /** A chart: what is asked, the drawing, the same numbers as a table, and what is behind each of them. */
 export default function ChartPage() {
@@ -28,6 +30,8 @@ export default function ChartPage() {
     const next = hidden.has(label) ? [...hidden].filter(other => other !== label) : [...hidden, label]
     set({ hide: joined(next) })
   }
+  // Behind the chart itself, so that a click finds it loaded.
+  useEffect(() => void (chart.data && load()), [chart.data])
   return (
     <Page
       wide
@@ -43,7 +47,7 @@ export default function ChartPage() {
       {meta.isError && <Fault error={meta.error} retry={meta.refetch} />}
       <ChartCard question={question} read={chart} notes={notes} hidden={hidden} onHide={hide} onOpen={open} annotations={annotations} />
       <Numbers question={question} read={chart} onOpen={open} />
-      {search.at && chart.data && <Point question={question} chart={chart.data} at={search.at} />}
+      <Suspense fallback={null}>{search.at && chart.data && <Point question={question} chart={chart.data} at={search.at} />}</Suspense>
     </Page>
   )
 }

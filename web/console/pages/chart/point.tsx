@@ -17,7 +17,7 @@ import type { Question } from './question.ts'
 type Number = { start_time?: number; series?: string; segment?: string }
 
 /** What is behind a number of the chart: the facts, and how they became the number. `at` is the start of its bucket, or `all`. */
-export function Point({ question, chart, at }: { question: Question; chart: AnalyticsChart; at: string }) {
+export default function Point({ question, chart, at }: { question: Question; chart: AnalyticsChart; at: string }) {
   const { code, search, zone, unit, split, range } = question
   const query = useSameEnd(question.query, 'to', range)
   const [, set] = useAddress()
@@ -31,9 +31,10 @@ export function Point({ question, chart, at }: { question: Question; chart: Anal
   const input = { path: { chart_code: code }, query: { ...query, ...number } }
   const explained = useRead('v4ExplainAnalyticsChart', input, { topics: ['facts'] })
   const when = at === 'all' ? rangeText(range, zone) : bucket(Number(at), unit, zone, true)
+  const title = `${titleOfChart(code)} · ${when}`
   const close = () => set({ at: undefined, tab: undefined, line: undefined, late: undefined })
   return (
-    <Drawer title={`${titleOfChart(code)} · ${when}`} onClose={close}>
+    <Drawer title={title} onClose={close}>
       {labels.length > 1 && (
         <div className="point-line">
           <Pick
@@ -58,7 +59,7 @@ export function Point({ question, chart, at }: { question: Question; chart: Anal
           <Tabs.Tab value="computed">{t('How it is computed')}</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="facts">
-          <Facts input={input} explained={explained} zone={zone} />
+          <Facts input={input} explained={explained} zone={zone} title={line === undefined ? title : `${title} · ${line}`} />
         </Tabs.Panel>
         <Tabs.Panel value="computed">
           <Computed read={explained} input={input} />

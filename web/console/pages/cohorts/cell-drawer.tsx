@@ -10,6 +10,7 @@ import { DataState } from '../../parts/data-state.tsx'
 import { Drawer } from '../../parts/drawer.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { bucket, figure } from '../../parts/format.ts'
+import { SegmentOf } from '../../parts/segment-of.tsx'
 import { curlOf } from '../../parts/show-the-call.tsx'
 import { counted, t } from '../../parts/t.ts'
 import { Time } from '../../parts/time.tsx'
@@ -75,6 +76,7 @@ export default function CellDrawer({ at, rows, question, currency, answer }: Pro
         question={question}
         currency={currency}
         expected={period ? period[kind as 'payers'] : row.users}
+        title={period ? `${row.label} · ${period.label}` : row.label}
       />
     </Drawer>
   )
@@ -97,6 +99,7 @@ function People({
   question,
   currency,
   expected,
+  title,
 }: {
   row: Row
   index: number
@@ -104,6 +107,7 @@ function People({
   question: Question
   currency: string
   expected: number
+  title: string
 }) {
   const { zone } = usePreferences()
   const query = useSameEnd(question.query, 'cohort_to', question.range)
@@ -126,6 +130,7 @@ function People({
           : counted(expected, '{n} person', '{n} people')}
         {row.from !== undefined && ` · ${t('began from {day}, UTC', { day: bucket(row.from, 'day', ZONE, true) })}`}
       </p>
+      {expected > 0 && <SegmentOf key={kind} from="v4ListAnalyticsCohortPeople" input={input} name={t('Cohort {title}', { title })} />}
       <DataState
         of={read}
         shape="table"

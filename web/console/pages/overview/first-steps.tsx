@@ -1,4 +1,3 @@
-import { useRead } from '../../data/read.ts'
 import { Card } from '../../parts/card.tsx'
 import { Copy } from '../../parts/copy.tsx'
 import { Icon } from '../../parts/icon.tsx'
@@ -7,14 +6,8 @@ import { To } from '../../parts/to.tsx'
 
 const EVENT = '{"events":[{"event_id":"first","event_name":"app_opened","identity_id":"person-1","happened_at":"NOW"}]}'
 
-/** Whether the environment has seen no event yet. Undefined while that is not known. */
-export function useIsNew(): boolean | undefined {
-  const { data } = useRead('v4ListEvents', { query: { limit: 10, sort_order: 'desc' } }, { topics: ['events'] })
-  return data && data.data.length === 0
-}
-
 /** What a new project does first: a key, an event, and data to look at. It goes away with the first event. */
-export function FirstSteps() {
+export default function FirstSteps() {
   const now = new Date().toISOString().replace(/\.\d+Z/, 'Z')
   const curl = `curl ${location.origin}/v4/events -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -d '${EVENT.replace('NOW', now)}'`
   return (

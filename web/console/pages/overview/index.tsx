@@ -1,6 +1,7 @@
 import './overview.css'
 import './promises.css'
 import './tiles.css'
+import { lazy, Suspense } from 'react'
 import { useAddress } from '../../data/address.ts'
 import { rangeOf, UNIT_OF } from '../../data/range.ts'
 import { usePreferences } from '../../data/session.ts'
@@ -10,7 +11,6 @@ import { Freshness } from '../../parts/freshness.tsx'
 import { Page } from '../../parts/page.tsx'
 import { t } from '../../parts/t.ts'
 import { Controls } from './controls.tsx'
-import { FirstSteps, useIsNew } from './first-steps.tsx'
 import { LiveEvents } from './live-events.tsx'
 import { Moved } from './moved.tsx'
 import { usePins } from './pins.ts'
@@ -18,6 +18,9 @@ import { Promises } from './promises.tsx'
 import { Tile } from './tile.tsx'
 import { useTileCharts } from './tile-charts.ts'
 import { Today } from './today.tsx'
+import { useIsNew } from './use-is-new.ts'
+
+const FirstSteps = lazy(() => import('./first-steps.tsx'))
 
 const ABOUT: Record<string, string> = {
   '7d': 'Last 7 days, in {zone}, against the 7 days before',
@@ -55,7 +58,7 @@ export default function Overview() {
       }
     >
       <Promises />
-      {isNew && <FirstSteps />}
+      <Suspense fallback={null}>{isNew && <FirstSteps />}</Suspense>
       {read.error && (
         <div className="tiles-fault">
           <Fault error={read.error} retry={read.refetch} />

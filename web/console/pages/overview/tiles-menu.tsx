@@ -1,75 +1,27 @@
 import { Popover } from '@mantine/core'
-import { CHARTS, titleOfChart } from '../../data/charts.ts'
+import { lazy, Suspense } from 'react'
 import { Icon } from '../../parts/icon.tsx'
 import { t } from '../../parts/t.ts'
-import { MOST_TILES, usePins } from './pins.ts'
+import { usePins } from './pins.ts'
 
-/** Which figures stand on the overview, and in which order. They belong to the operator. */
+const load = () => import('./tiles-list.tsx')
+const TilesList = lazy(load)
+
+/** Which figures stand on the overview, and in which order. They belong to the operator. The list is loaded for whoever comes near. */
 export function TilesMenu() {
-  const { pinned, isUsual, toggle, earlier, reset } = usePins()
-  const full = pinned.length >= MOST_TILES
+  const { isUsual } = usePins()
   return (
     <Popover position="bottom-start" width={300} withinPortal trapFocus returnFocus>
       <Popover.Target>
-        <button type="button" className={isUsual ? 'chip dashed' : 'chip'}>
+        <button type="button" className={isUsual ? 'chip dashed' : 'chip'} onPointerEnter={load} onFocus={load}>
           <Icon name="pin" size={14} />
           {t('Figures')}
         </button>
       </Popover.Target>
       <Popover.Dropdown className="tiles-menu" aria-label={t('Figures of the overview')}>
-        <div className="tiles-menu-title">{t('Shown, in this order')}</div>
-        <ol>
-          {pinned.map((code, at) => (
-            <li key={code}>
-              <span>{titleOfChart(code)}</span>
-              <button
-                type="button"
-                className="icon-button"
-                disabled={at === 0}
-                aria-label={t('{title} one place earlier', { title: titleOfChart(code) })}
-                onClick={() => earlier(code)}
-              >
-                <Icon name="up" size={14} />
-              </button>
-              <button
-                type="button"
-                className="icon-button"
-                disabled={pinned.length === 1}
-                aria-label={t('Take {title} away', { title: titleOfChart(code) })}
-                onClick={() => toggle(code)}
-              >
-                <Icon name="close" size={14} />
-              </button>
-            </li>
-          ))}
-        </ol>
-        {!isUsual && (
-          <button type="button" className="chip small" onClick={reset}>
-            {t('Back to the usual ones')}
-          </button>
-        )}
-        {CHARTS.map(({ group, charts }) => (
-          <div key={group}>
-            <div className="tiles-menu-title">{t(group)}</div>
-            <div className="tiles-menu-more">
-              {charts
-                .filter(({ code }) => !pinned.includes(code))
-                .map(({ code, title }) => (
-                  <button
-                    key={code}
-                    type="button"
-                    className="chip small"
-                    disabled={full}
-                    aria-label={t('Show {title}', { title })}
-                    onClick={() => toggle(code)}
-                  >
-                    + {title}
-                  </button>
-                ))}
-            </div>
-          </div>
-        ))}
-        {full && <p className="soft">{t('There is room for {n} figures.', { n: MOST_TILES })}</p>}
+        <Suspense fallback={null}>
+          <TilesList />
+        </Suspense>
       </Popover.Dropdown>
     </Popover>
   )
