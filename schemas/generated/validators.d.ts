@@ -66,6 +66,7 @@ export const answerRemoteConfigurationPayload: ValidateFunction
 export const v4ReplaceRemoteConfigurationPayloadBody: ValidateFunction
 export const answerRemoteConfigurationPayloadMapping: ValidateFunction
 export const v4SetRemoteConfigurationPayloadMappingBody: ValidateFunction
+export const answerRemoteConfigurationUserList: ValidateFunction
 export const v4AttachUserToRemoteConfigurationPath: ValidateFunction
 export const answerUserRemoteConfigurationList: ValidateFunction
 export const v4EvaluateUserRemoteConfigurationsBody: ValidateFunction
@@ -95,6 +96,8 @@ export const answerExperimentGroup: ValidateFunction
 export const v4CreateExperimentGroupBody: ValidateFunction
 export const v4UpdateExperimentGroupPath: ValidateFunction
 export const v4UpdateExperimentGroupBody: ValidateFunction
+export const answerExperimentUserList: ValidateFunction
+export const v4ListExperimentUsersQuery: ValidateFunction
 export const v4AttachUserToExperimentPath: ValidateFunction
 export const v4AttachUserToExperimentBody: ValidateFunction
 export const answerScreenList: ValidateFunction
