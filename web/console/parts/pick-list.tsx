@@ -12,7 +12,7 @@ const SEARCHED = 9
 
 /** The button and its list, which is open at first. */
 export default function PickList(props: PickProps) {
-  const { name, options, chosen, onPick, several, free, wide, onOpen, onClose } = props
+  const { name, options, chosen, onPick, several, free, typedAs, wide, onOpen, onClose } = props
   const [query, setQuery] = useState('')
   const searched = free || options.length >= SEARCHED
   const store = useCombobox({
@@ -78,7 +78,7 @@ export default function PickList(props: PickProps) {
               </Combobox.Group>
             ),
           )}
-          {typed !== undefined && <Choice option={{ code: typed, label: typed }} chosen={chosen} />}
+          {typed !== undefined && <Choice option={{ code: typed, label: typedAs?.(typed) ?? typed }} chosen={chosen} />}
           {found.length === 0 && typed === undefined && <Combobox.Empty>{t('Nothing has this name')}</Combobox.Empty>}
           {found.length > MOST && <Combobox.Empty>{t('and {n} more: type to find them', { n: found.length - MOST })}</Combobox.Empty>}
         </Combobox.Options>
