@@ -28,7 +28,7 @@ export function Actions({ of: { id, status } }: { of: RemoteConfigurationDetail 
           <Act denied={denied} size="xs" variant="default" onClick={() => open('archive')}>
             {t('Archive')}
           </Act>
-          <Act denied={denied} size="xs" variant={status === 'draft' ? 'default' : 'filled'} onClick={() => open('edit')}>
+          <Act denied={denied} size="xs" {...(status === 'draft' && { variant: 'default' as const })} onClick={() => open('edit')}>
             {t('Edit')}
           </Act>
         </>

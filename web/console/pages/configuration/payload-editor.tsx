@@ -41,7 +41,7 @@ export default function PayloadEditor({ id, stored, onClose }: { id: string; sto
   const lines = result === undefined ? [] : linesOf(base, result)
   const isUnsaved = result !== undefined && !(isSame(result.payload, base.payload) && isSame(result.mapping, base.mapping))
   useEffect(() => {
-    list.current?.querySelector<HTMLElement>('input, textarea, button')?.focus()
+    list.current?.querySelector<HTMLElement>('.payload-row input, textarea, [data-add]')?.focus()
   }, [])
 
   const now = async (): Promise<Base> => ({ payload: (await lookAtPayload()).data, mapping: (await lookAtTypes()).data })

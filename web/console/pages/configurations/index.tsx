@@ -40,7 +40,15 @@ const COLUMNS: readonly Column<RemoteConfiguration>[] = [
   {
     key: 'audience',
     head: t('Served to'),
-    cell: ({ segment_percent, segmentation_conditions }) => <Audience percent={segment_percent} conditions={segmentation_conditions} />,
+    cell: ({ status, segment_percent, segmentation_conditions }) =>
+      status === 'archived' ? (
+        <span className="faint">{t('nobody any more')}</span>
+      ) : (
+        <>
+          <Audience percent={segment_percent} conditions={segmentation_conditions} />
+          {status === 'draft' && <span className="growth-below">{t('once it is active')}</span>}
+        </>
+      ),
   },
   { key: 'uses', head: t('Used by experiments'), cell: ({ used_by }) => <UsedBy of={used_by} />, wideOnly: true },
   { key: 'changed', head: t('Changed'), cell: ({ updated_at }) => <Time at={updated_at} relative />, wideOnly: true },
@@ -60,9 +68,7 @@ export default function Configurations() {
     <Page
       wide
       title={t('Configurations')}
-      about={t(
-        'Values that apps read at run time. Of the active ones of a context key, the one activated last whose audience fits is served',
-      )}
+      about={t('Values that apps read at run time. Of those of a context key, the one activated last whose audience fits is served')}
       actions={
         <>
           <ShowTheCall name="v4ListRemoteConfigurations" input={INPUT} />

@@ -53,7 +53,7 @@ export function Actions({ of: { id, status } }: { of: Experiment }) {
         </>
       )}
       {status !== 'finished' && (
-        <Act denied={denied} size="xs" variant={status === 'draft' ? 'default' : 'filled'} onClick={() => open('edit')}>
+        <Act denied={denied} size="xs" {...(status === 'draft' && { variant: 'default' as const })} onClick={() => open('edit')}>
           {t('Edit')}
         </Act>
       )}

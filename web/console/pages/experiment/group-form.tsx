@@ -14,10 +14,11 @@ import { CHANGES } from './changes.ts'
 
 type Draft = { name: string; weight: string; is_control: boolean; config: string; offering: string }
 
-const draftOf = (group?: ExperimentGroup): Draft => ({
+/** The first group of an experiment is the control, until somebody says otherwise. */
+const draftOf = (group?: ExperimentGroup, isFirst = false): Draft => ({
   name: group?.name ?? '',
   weight: String(group?.weight ?? 1),
-  is_control: group?.is_control ?? false,
+  is_control: group?.is_control ?? isFirst,
   config: group?.remote_config_uid ?? '',
   offering: group?.offering_uid ?? '',
 })
@@ -47,9 +48,19 @@ const inWords = ({ name, weight, is_control, remote_config_name, remote_config_u
 const FIELDS = { name: 'Name', weight: 'Weight', is_control: 'Control', config: 'Payload', offering: 'Products' } as const
 
 /** Adds a group to a draft, or changes one. */
-export default function GroupForm({ of: experiment, group, onClose }: { of: Experiment; group?: ExperimentGroup; onClose: () => void }) {
+export default function GroupForm({
+  of: experiment,
+  group,
+  isFirst = false,
+  onClose,
+}: {
+  of: Experiment
+  group?: ExperimentGroup
+  isFirst?: boolean
+  onClose: () => void
+}) {
   const [before, setBefore] = useState(group)
-  const [draft, setDraft] = useState(() => draftOf(group))
+  const [draft, setDraft] = useState(() => draftOf(group, isFirst))
   const [newer, setNewer] = useState<{ of: ExperimentGroup; found: Difference[] }>()
   const [failed, setFailed] = useState<unknown>()
   const making = useWrite('v4CreateExperimentGroup', CHANGES)

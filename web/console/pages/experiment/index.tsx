@@ -93,15 +93,16 @@ const About = ({ experiment, summary }: { experiment: ExperimentOf; summary: Exp
   <>
     <StatusChip status={experiment.status} />
     <span>{contextText(experiment.context_key)}</span>
-    {summary && experiment.started_at !== null && (
-      <span>
-        {experiment.status === 'finished'
-          ? counted(summary.days_running, 'ran for {n} day', 'ran for {n} days')
-          : counted(summary.days_running, 'running for {n} day', 'running for {n} days')}
-      </span>
-    )}
+    {summary && experiment.started_at !== null && <span>{daysText(experiment.status, summary.days_running)}</span>}
   </>
 )
+
+/** Whole days from the start to the end or now, pauses included. */
+function daysText(status: ExperimentOf['status'], days: number): string {
+  if (status === 'finished') return counted(days, 'ran for {n} day', 'ran for {n} days')
+  if (status === 'paused') return counted(days, '{n} day since the start', '{n} days since the start')
+  return counted(days, 'running for {n} day', 'running for {n} days')
+}
 
 type OverProps = { of: ExperimentOf; groups: readonly ExperimentGroup[] | undefined; at: string | undefined; onClose: () => void }
 
@@ -118,7 +119,7 @@ function Over({ of, groups, at, onClose }: OverProps) {
     case 'served':
       return <Served contextKey={of.context_key === '' ? null : of.context_key} onClose={onClose} />
     case 'group.new':
-      return of.status === 'draft' ? <GroupForm of={of} onClose={onClose} /> : null
+      return of.status === 'draft' ? <GroupForm of={of} isFirst={groups?.length === 0} onClose={onClose} /> : null
     default: {
       const group = groups?.find(({ id }) => at === `group.${id}` || at === `remove.${id}`)
       if (group === undefined) return null

@@ -25,7 +25,9 @@ export function People({ of: { id, status }, groups }: { of: Experiment; groups:
   const role = useDenied('editor', usePlace()?.project)
   const isAll = search.people === 'all'
   const path = { experiment_id: id }
-  const read = usePages('v4ListExperimentUsers', { path, query: { limit: 20, ...(!isAll && { pinned: true }) } })
+  const group = groups?.find(one => one.id === search.group)?.id
+  const query = { limit: 20, ...(!isAll && { pinned: true }), ...(group && { 'filter[group_id]': group }) }
+  const read = usePages('v4ListExperimentUsers', { path, query })
   const changes = { changes: ['v4ListExperimentUsers', 'v4GetExperimentsSummary', 'v4ListRemoteConfigurationUsers'] } as const
   const attaching = useWrite('v4AttachUserToExperiment', changes)
   const detaching = useWrite('v4DetachUserFromExperiment', changes)
@@ -64,6 +66,19 @@ export function People({ of: { id, status }, groups }: { of: Experiment; groups:
       }
     >
       {denied === undefined && groups !== undefined && groups.length > 0 && <Attach groups={groups} onAttach={attach} />}
+      {groups !== undefined && groups.length > 1 && (
+        <NativeSelect
+          className="experiment-of-group"
+          size="xs"
+          aria-label={t('Shown people')}
+          data={[
+            { value: '', label: t('of every group') },
+            ...groups.map(({ id: of, name }) => ({ value: of, label: t('of {group}', { group: name ?? shortId(of) }) })),
+          ]}
+          value={group ?? ''}
+          onChange={({ currentTarget }) => set({ group: currentTarget.value === '' ? undefined : currentTarget.value })}
+        />
+      )}
       <DataState
         of={read}
         rows={2}

@@ -29,6 +29,7 @@ export function Results({ of: experiment, results, summary, input }: Props) {
   return (
     <Card
       flush
+      className="experiment-results"
       title={t('Results')}
       right={
         <>
@@ -131,6 +132,9 @@ const GroupName = ({ of: { name, group_uid, is_control } }: { of: ExperimentGrou
   </span>
 )
 
+/** A second figure below the one that it belongs to. */
+const Below = ({ text }: { text: string }) => <span className="growth-below nowrap">{text}</span>
+
 const columnsIn = (currency: string): readonly Column<ExperimentGroupSummary>[] => [
   { key: 'group', head: t('Group'), cell: group => <GroupName of={group} /> },
   {
@@ -140,17 +144,35 @@ const columnsIn = (currency: string): readonly Column<ExperimentGroupSummary>[] 
     cell: ({ users, pinned_users }) => (
       <>
         <Count value={users} />
-        {pinned_users > 0 && <span className="growth-below">{counted(pinned_users, '{n} attached', '{n} attached')}</span>}
+        {pinned_users > 0 && <Below text={t('{n} attached', { n: figure(pinned_users) })} />}
       </>
     ),
   },
-  { key: 'trials', head: t('Trials'), figures: true, cell: ({ trials }) => <Count value={trials} /> },
-  { key: 'converted', head: t('Converted'), figures: true, cell: ({ trial_conversions }) => <Count value={trial_conversions} /> },
+  {
+    key: 'trials',
+    head: t('Trials'),
+    figures: true,
+    cell: ({ trials, trial_conversions }) => (
+      <>
+        <Count value={trials} />
+        {trials > 0 && <Below text={t('{n} converted', { n: figure(trial_conversions) })} />}
+      </>
+    ),
+  },
   { key: 'paying', head: t('Paid'), figures: true, cell: ({ paying_users }) => <Count value={paying_users} /> },
   { key: 'subscriptions', head: t('Subscriptions'), figures: true, cell: ({ subscriptions }) => <Count value={subscriptions} /> },
   { key: 'once', head: t('One-time'), figures: true, cell: ({ in_app_purchases }) => <Count value={in_app_purchases} /> },
-  { key: 'sales', head: t('Sales'), figures: true, cell: ({ sales }) => <Amount value={sales} currency={currency} /> },
+  {
+    key: 'sales',
+    head: t('Sales'),
+    figures: true,
+    cell: ({ sales, refunds }) => (
+      <>
+        <Amount value={sales} currency={currency} />
+        {refunds !== 0 && <Below text={t('{amount} refunded', { amount: figure(refunds, 'usd', currency) })} />}
+      </>
+    ),
+  },
   { key: 'proceeds', head: t('Proceeds'), figures: true, cell: ({ proceeds }) => <Amount value={proceeds} currency={currency} /> },
-  { key: 'refunds', head: t('Refunds'), figures: true, cell: ({ refunds }) => <Amount value={refunds} currency={currency} /> },
   { key: 'arpu', head: t('ARPU'), figures: true, cell: ({ arpu }) => <Amount value={arpu} currency={currency} /> },
 ]

@@ -10,7 +10,7 @@ export function verdictOf(group: Compared): { says: string; tone: Tone; more: st
   const { is_control, users, p_value, is_significant, recommended_sample_size: needed } = group
   if (is_control) return { says: '', tone: 'mute', more: t('the others are compared with it') }
   if (p_value === null || is_significant === null)
-    return { says: t('Too few people yet'), tone: 'mute', more: t('a group has nothing to compare') }
+    return { says: t('Too few people yet'), tone: 'mute', more: t('there is nothing to compare yet') }
   const p = pText(p_value)
   if (is_significant) return { says: t('Significant'), tone: 'info', more: t('{p}, below 0.05', { p }) }
   if (needed === null) return { says: t('No difference'), tone: 'mute', more: p }
