@@ -129,7 +129,9 @@ export default function PayloadEditor({ id, stored, onClose }: { id: string; sto
             data-add
             onClick={() => {
               change({ ...draft, rows: [...rows, newRow()] })
-              requestAnimationFrame(() => list.current?.querySelector<HTMLElement>('.payload-row:last-of-type input')?.focus())
+              requestAnimationFrame(() =>
+                [...(list.current?.querySelectorAll<HTMLElement>('.payload-row') ?? [])].at(-1)?.querySelector('input')?.focus(),
+              )
             }}
           >
             {t('Add a key')}
