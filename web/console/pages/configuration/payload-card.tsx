@@ -9,6 +9,7 @@ import { Card } from '../../parts/card.tsx'
 import { DataState } from '../../parts/data-state.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Icon } from '../../parts/icon.tsx'
+import { readable } from '../../parts/json-text.tsx'
 import { useKeys } from '../../parts/keys.ts'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
@@ -118,6 +119,9 @@ function Value({ value, type }: { value: unknown; type: keyof typeof TYPES }) {
       return ids.length === 0 ? <span className="faint">{t('none')}</span> : <code>{ids.join(', ')}</code>
     }
     default:
-      return <pre>{JSON.stringify(value, undefined, 2)}</pre>
+      return (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled with the keyboard
+        <pre tabIndex={0}>{readable(value)}</pre>
+      )
   }
 }

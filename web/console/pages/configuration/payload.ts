@@ -79,7 +79,7 @@ export function readOf({ type, typed }: Row): Read {
     case 'String':
       return { value: typed }
     case 'Color':
-      return COLOR.test(typed.trim()) ? { value: typed.trim() } : { fault: t('No colour: write it as #1c7355, or as CSS names it.') }
+      return COLOR.test(typed.trim()) ? { value: typed.trim() } : { fault: t('No colour: give its hex code, or what CSS calls it.') }
     case 'Number': {
       const value = typed.trim() === '' ? Number.NaN : Number(typed)
       return Number.isFinite(value) ? { value } : { fault: t('No number.') }

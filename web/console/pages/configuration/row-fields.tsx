@@ -5,6 +5,9 @@ import { type Option, Pick } from '../../parts/pick.tsx'
 import { t } from '../../parts/t.ts'
 import { type PayloadType, type Row, readOf, TYPES, withType } from './payload.ts'
 
+/** What a field of colours shows of what it cannot. */
+const BLACK = `#${'0'.repeat(6)}`
+
 type Props = {
   row: Row
   faults: { key?: string; value?: string }
@@ -77,13 +80,13 @@ function Field({ row, fault, type }: { row: Row; fault: string | undefined; type
           <input
             type="color"
             aria-label={t('Choose the colour')}
-            value={/^#[0-9a-f]{6}$/i.test(row.typed) ? row.typed : '#000000'}
+            value={/^#[0-9a-f]{6}$/i.test(row.typed) ? row.typed : BLACK}
             onChange={({ currentTarget }) => type(currentTarget.value)}
           />
           <TextInput
             {...common}
             className="grow"
-            placeholder="#1c7355"
+            placeholder={t('hex code')}
             spellCheck={false}
             onChange={({ currentTarget }) => type(currentTarget.value)}
           />

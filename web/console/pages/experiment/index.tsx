@@ -5,7 +5,7 @@ import { lazy, Suspense } from 'react'
 import type { ExperimentGroup, Experiment as ExperimentOf, ExperimentSummary } from '../../../../clients/typescript/src/index.ts'
 import { useAddress } from '../../data/address.ts'
 import { useRead } from '../../data/read.ts'
-import { DataState } from '../../parts/data-state.tsx'
+import { Bars, DataState } from '../../parts/data-state.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { contextText } from '../../parts/growth/words.ts'
 import { Page } from '../../parts/page.tsx'
@@ -15,10 +15,9 @@ import { To } from '../../parts/to.tsx'
 import { Actions } from './actions.tsx'
 import { Groups } from './groups.tsx'
 import { NotReady } from './not-ready.tsx'
-import { People } from './people.tsx'
 import { Results } from './results.tsx'
-import { Setup } from './setup.tsx'
 
+const Side = lazy(() => import('./side.tsx'))
 const ExperimentForm = lazy(() => import('../experiments/form.tsx'))
 const GroupForm = lazy(() => import('./group-form.tsx'))
 const Steps = lazy(() => import('./steps.tsx'))
@@ -72,8 +71,9 @@ export default function Experiment() {
                   <Groups of={shown} read={groups} />
                 </div>
                 <div className="grid">
-                  <Setup of={shown} />
-                  <People of={shown} groups={groups.data?.data} />
+                  <Suspense fallback={<Bars rows={10} />}>
+                    <Side of={shown} groups={groups.data?.data} />
+                  </Suspense>
                 </div>
               </div>
             </>
