@@ -100,7 +100,7 @@ function parsed(text: string): Read {
 export type JsonFault = { says: string; line: number | undefined; column: number | undefined }
 
 /** Where the text stops being JSON, as far as the browser says. */
-export function faultIn(text: string, { message }: Error): JsonFault {
+function faultIn(text: string, { message }: Error): JsonFault {
   const [, line, column] = /line (\d+) column (\d+)/.exec(message) ?? []
   const [, position] = /position (\d+)/.exec(message) ?? []
   const says = message.replace(/^JSON\.parse: /, '').replace(/ (in JSON )?at (position|line) \d.*$/, '')

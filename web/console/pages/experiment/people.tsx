@@ -35,15 +35,17 @@ export function People({ of: { id, status }, groups }: { of: Experiment; groups:
   const nameOf = (group: string) => groups?.find(one => one.id === group)?.name ?? shortId(group)
   const tell = (error: Error) => say(error.message)
   const attach = (user: string, group: string) =>
-    void attaching
-      .send({ path: { ...path, user_id: user }, body: { group_id: group } })
-      .then(
-        () =>
-          sayWithUndo(t('{person} is attached to {group}', { person: shortId(user), group: nameOf(group) }), () =>
-            detaching.send({ path: { ...path, user_id: user } }),
-          ),
-        tell,
-      )
+    void attaching.send({ path: { ...path, user_id: user }, body: { group_id: group } }).then(
+      () =>
+        sayWithUndo(
+          t('{person} is attached to {group}; a pin of the same key elsewhere is replaced', {
+            person: shortId(user),
+            group: nameOf(group),
+          }),
+          () => detaching.send({ path: { ...path, user_id: user } }),
+        ),
+      tell,
+    )
   const detach = ({ id: user, group_id, pinned }: ExperimentUser) =>
     void detaching.send({ path: { ...path, user_id: user } }).then(() => {
       const done = t('{person} is in no group any more; the next request of the app decides', { person: shortId(user) })
