@@ -72,7 +72,7 @@ export default function Configuration() {
               <div className="grid">
                 <Serving of={shown} />
                 <People of={shown} />
-                <Card title={t('Experiments that serve it')}>
+                <Card title={t('Used by experiments')}>
                   <UsedBy of={shown.used_by} />
                 </Card>
               </div>

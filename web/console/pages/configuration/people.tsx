@@ -33,7 +33,7 @@ export function People({ of: { id, status } }: { of: RemoteConfigurationDetail }
       .send(of(user))
       .then(
         () =>
-          sayWithUndo(t('{person} is pinned; a pin of the same key elsewhere is replaced', { person: shortId(user) }), () =>
+          sayWithUndo(t('{person} is pinned; it replaces other pins of this key', { person: shortId(user) }), () =>
             detaching.send(of(user)),
           ),
         tell,

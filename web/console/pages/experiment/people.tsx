@@ -25,7 +25,7 @@ export function People({ of: { id, status }, groups }: { of: Experiment; groups:
   const role = useDenied('editor', usePlace()?.project)
   const isAll = search.people === 'all'
   const path = { experiment_id: id }
-  const group = groups?.find(one => one.id === search.group)?.id
+  const group = isAll ? groups?.find(one => one.id === search.group)?.id : undefined
   const query = { limit: 20, ...(!isAll && { pinned: true }), ...(group && { 'filter[group_id]': group }) }
   const read = usePages('v4ListExperimentUsers', { path, query })
   const changes = { changes: ['v4ListExperimentUsers', 'v4GetExperimentsSummary', 'v4ListRemoteConfigurationUsers'] } as const
@@ -38,7 +38,7 @@ export function People({ of: { id, status }, groups }: { of: Experiment; groups:
     void attaching.send({ path: { ...path, user_id: user }, body: { group_id: group } }).then(
       () =>
         sayWithUndo(
-          t('{person} is attached to {group}; a pin of the same key elsewhere is replaced', {
+          t('{person} is attached to {group}; it replaces other pins of this key', {
             person: shortId(user),
             group: nameOf(group),
           }),
@@ -58,7 +58,7 @@ export function People({ of: { id, status }, groups }: { of: Experiment; groups:
       title={t('People')}
       right={
         <>
-          <Chip on={!isAll} onClick={() => set({ people: undefined })}>
+          <Chip on={!isAll} onClick={() => set({ people: undefined, group: undefined })}>
             {t('Attached')}
           </Chip>
           <Chip on={isAll} onClick={() => set({ people: 'all' })}>
@@ -68,7 +68,7 @@ export function People({ of: { id, status }, groups }: { of: Experiment; groups:
       }
     >
       {denied === undefined && groups !== undefined && groups.length > 0 && <Attach groups={groups} onAttach={attach} />}
-      {groups !== undefined && groups.length > 1 && (
+      {isAll && groups !== undefined && groups.length > 1 && (
         <NativeSelect
           className="experiment-of-group"
           size="xs"
