@@ -4,6 +4,7 @@ import { draftOf, resultOf, turned } from '../../../web/console/pages/configurat
 import {
   changesOf,
   faultsOf,
+  isSameTypes,
   newRow,
   type PayloadType,
   payloadIn,
@@ -22,6 +23,8 @@ describe('rows of a payload', () => {
     const { payload, mapping } = resultOf(draftOf({ payload: PAYLOAD, mapping: MAPPING }))!
     expect(JSON.stringify(payload)).toBe(JSON.stringify(PAYLOAD))
     expect(Object.entries(mapping).sort()).toEqual(Object.entries(MAPPING).sort())
+    // In another order: nothing to store.
+    expect([isSameTypes(mapping, MAPPING), isSameTypes(mapping, { ...MAPPING, later: 'Bool' })]).toEqual([true, false])
   })
 
   test('have the type of the mapping, unless the value is of another kind', () => {

@@ -10,7 +10,7 @@ import { say, sayWithUndo } from '../../parts/undo.tsx'
 import { Differences, linesOf } from './differences.tsx'
 import { type Base, type Draft, draftOf, resultOf, turned, useKept } from './draft.ts'
 import { JsonEdit } from './json-edit.tsx'
-import { faultsOf, isSame, newRow, payloadIn } from './payload.ts'
+import { faultsOf, isSame, isSameTypes, newRow, payloadIn } from './payload.ts'
 import { RowFields } from './row-fields.tsx'
 
 const CHANGES = {
@@ -39,7 +39,7 @@ export default function PayloadEditor({ id, stored, onClose }: { id: string; sto
   const read = text === undefined ? undefined : payloadIn(text)
   const result = resultOf(draft)
   const lines = result === undefined ? [] : linesOf(base, result)
-  const isUnsaved = result !== undefined && !(isSame(result.payload, base.payload) && isSame(result.mapping, base.mapping))
+  const isUnsaved = result !== undefined && !(isSame(result.payload, base.payload) && isSameTypes(result.mapping, base.mapping))
   useEffect(() => {
     list.current?.querySelector<HTMLElement>('.payload-row input, textarea, [data-add]')?.focus()
   }, [])
@@ -47,11 +47,11 @@ export default function PayloadEditor({ id, stored, onClose }: { id: string; sto
   const now = async (): Promise<Base> => ({ payload: (await lookAtPayload()).data, mapping: (await lookAtTypes()).data })
   const store = async (to: Base, from: Base) => {
     if (!isSame(to.payload, from.payload)) await payload.send({ path, body: { data: to.payload } })
-    if (!isSame(to.mapping, from.mapping)) await types.send({ path, body: { data: to.mapping } })
+    if (!isSameTypes(to.mapping, from.mapping)) await types.send({ path, body: { data: to.mapping } })
   }
   const undo = async (saved: Base, before: Base) => {
     const found = await now()
-    if (!isSame(found.payload, saved.payload) || !isSame(found.mapping, saved.mapping))
+    if (!isSame(found.payload, saved.payload) || !isSameTypes(found.mapping, saved.mapping))
       throw new Error(t('somebody has changed it since then'))
     await store(before, saved)
   }
@@ -62,8 +62,9 @@ export default function PayloadEditor({ id, stored, onClose }: { id: string; sto
     try {
       const found = await now()
       // What of this was stored before an answer was lost is no change of somebody else.
-      const isOurs = isSame(found.payload, result.payload) && (isSame(found.mapping, base.mapping) || isSame(found.mapping, result.mapping))
-      if (!isOurs && (!isSame(found.payload, base.payload) || !isSame(found.mapping, base.mapping))) {
+      const isOurs =
+        isSame(found.payload, result.payload) && (isSameTypes(found.mapping, base.mapping) || isSameTypes(found.mapping, result.mapping))
+      if (!isOurs && (!isSame(found.payload, base.payload) || !isSameTypes(found.mapping, base.mapping))) {
         const seen = linesOf(base, found).map(({ key, was, is }) => ({
           field: key,
           theirs: is ?? (was === undefined ? '' : t('taken out')),

@@ -170,3 +170,6 @@ export function changesOf(before: Payload | PayloadTypes, after: Payload | Paylo
 
 /** The same JSON, in the same order: the order of keys is stored, too. */
 export const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)
+
+/** The same types of the same keys, whatever their order. */
+export const isSameTypes = (one: PayloadTypes, other: PayloadTypes): boolean => changesOf(one, other).length === 0

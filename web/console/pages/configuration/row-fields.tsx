@@ -8,6 +8,17 @@ import { type PayloadType, type Row, readOf, TYPES, withType } from './payload.t
 /** What a field of colours shows of what it cannot. */
 const BLACK = `#${'0'.repeat(6)}`
 
+/** A hex code as the field of colours takes it: `#fed` is `#ffeedd`. */
+function sixDigits(typed: string): string {
+  const short = /^#([0-9a-f])([0-9a-f])([0-9a-f])$/i.exec(typed)
+  if (short)
+    return `#${short
+      .slice(1)
+      .map(digit => digit + digit)
+      .join('')}`
+  return /^#[0-9a-f]{6}$/i.test(typed) ? typed : BLACK
+}
+
 type Props = {
   row: Row
   faults: { key?: string; value?: string }
@@ -80,7 +91,7 @@ function Field({ row, fault, type }: { row: Row; fault: string | undefined; type
           <input
             type="color"
             aria-label={t('Choose the colour')}
-            value={/^#[0-9a-f]{6}$/i.test(row.typed) ? row.typed : BLACK}
+            value={sixDigits(row.typed)}
             onChange={({ currentTarget }) => type(currentTarget.value)}
           />
           <TextInput
