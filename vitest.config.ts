@@ -21,6 +21,7 @@ const BY_NAME = [
   'console/integrations',
   'console/promises',
   'console/segments',
+  'console/experiments',
 ]
 
 // Of this hour: see test/harness/effort.ts.

@@ -1012,6 +1012,38 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v4/remote-configurations/{config_id}/users": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Remote configuration id.
+                 * @example 0d9f5a5e-6c1b-4c8e-9f3a-2b7d1e4a5c60
+                 */
+                config_id: components["parameters"]["RemoteConfigurationId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the users of a remote configuration
+         * @description Attached users, the latest first.
+         */
+        get: operations["v4ListRemoteConfigurationUsers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v4/remote-configurations/{config_id}/users/{user_id}": {
         parameters: {
             query?: never;
@@ -1555,6 +1587,38 @@ export interface paths {
          * @description Only given fields change: in a draft all, in an active or paused experiment `name` and `weight`, in a finished one none; otherwise 409 `conflict`. A new weight counts for new users only; the weights of an active or paused experiment must stay above 0 in sum. Another `offering_uid` creates a new copy, null removes the copy.
          */
         patch: operations["v4UpdateExperimentGroup"];
+        trace?: never;
+    };
+    "/v4/experiments/{experiment_id}/users": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Experiment id.
+                 * @example exp_8m2k4q0z1x7c5v3b9n6a
+                 */
+                experiment_id: components["parameters"]["ExperimentId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the users of an experiment
+         * @description Users with their groups, the latest assigned first.
+         */
+        get: operations["v4ListExperimentUsers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/v4/experiments/{experiment_id}/users/{user_id}": {
@@ -8468,6 +8532,12 @@ export interface components {
             offering_uid: string | null;
             /** @description Tag of the copied offering at that moment. */
             offering_tag: number | null;
+            /** @description Percent of the users taken in, null while no group has a weight; in the list only. */
+            share?: number | null;
+            /** @description Null without the scope `remote_configurations:read`; in the list only. */
+            remote_config_name?: string | null;
+            /** @description Products of the group's own copy; in the list only. */
+            offering_product_ids?: string[] | null;
             created_at: components["schemas"]["Time"];
             updated_at: components["schemas"]["Time"];
         };
@@ -8476,6 +8546,32 @@ export interface components {
             url: string;
             data: components["schemas"]["ExperimentGroup"][];
             has_more: components["schemas"]["HasNoMore"];
+        };
+        /**
+         * @example {
+         *       "object": "experiment_user",
+         *       "id": "QON_0123456789abcdef0123456789abcdef",
+         *       "group_id": "grp_8m2k4q0z1x7c5v3b9n6b",
+         *       "pinned": false,
+         *       "assigned_at": "2026-03-01T09:00:00Z"
+         *     }
+         */
+        ExperimentUser: {
+            /** @enum {string} */
+            object: "experiment_user";
+            /** @description User id. */
+            id: string;
+            group_id: string;
+            /** @description Attached, not assigned by an evaluation. */
+            pinned: boolean;
+            assigned_at: components["schemas"]["Time"];
+        };
+        ExperimentUserList: {
+            object: components["schemas"]["ListObject"];
+            url: string;
+            data: components["schemas"]["ExperimentUser"][];
+            has_more: components["schemas"]["HasMore"];
+            next_cursor?: components["schemas"]["NextCursor"];
         };
         /**
          * @example {
@@ -10502,6 +10598,7 @@ export interface components {
             segmentation_conditions: components["schemas"]["Condition"][];
             /** @description null serves requests without a context key. */
             context_key: string | null;
+            used_by?: components["schemas"]["RemoteConfigurationUses"];
             created_at: components["schemas"]["Time"];
             updated_at: components["schemas"]["Time"];
         };
@@ -10541,9 +10638,53 @@ export interface components {
             segmentation_conditions: components["schemas"]["Condition"][];
             /** @description null serves requests without a context key. */
             context_key: string | null;
+            used_by?: components["schemas"]["RemoteConfigurationUses"];
             created_at: components["schemas"]["Time"];
             updated_at: components["schemas"]["Time"];
             payload: components["schemas"]["JsonObject"];
+        };
+        /**
+         * @description Experiments whose groups serve it, running ones first; left out in the answer of a change.
+         * @example {
+         *       "experiments": [
+         *         {
+         *           "id": "exp_8m2k4q0z1x7c5v3b9n6a",
+         *           "name": "Spring sale",
+         *           "status": "active"
+         *         }
+         *       ],
+         *       "has_more": false
+         *     }
+         */
+        RemoteConfigurationUses: {
+            experiments: {
+                id: string;
+                /** @description Null without the scope `experiments:read`. */
+                name: string | null;
+                status: components["schemas"]["ExperimentStatus"];
+            }[];
+            has_more: components["schemas"]["HasMore"];
+        };
+        /**
+         * @example {
+         *       "object": "remote_config_user",
+         *       "id": "QON_0123456789abcdef0123456789abcdef",
+         *       "pinned_at": "2026-03-01T09:00:00Z"
+         *     }
+         */
+        RemoteConfigurationUser: {
+            /** @enum {string} */
+            object: "remote_config_user";
+            /** @description User id. */
+            id: string;
+            pinned_at: components["schemas"]["Time"];
+        };
+        RemoteConfigurationUserList: {
+            object: components["schemas"]["ListObject"];
+            url: string;
+            data: components["schemas"]["RemoteConfigurationUser"][];
+            has_more: components["schemas"]["HasMore"];
+            next_cursor?: components["schemas"]["NextCursor"];
         };
         /** @description Any JSON object. */
         JsonObject: {
@@ -15623,6 +15764,63 @@ export interface operations {
             default: components["responses"]["Failure"];
         };
     };
+    v4ListRemoteConfigurationUsers: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Rows on the page.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+                 * @example 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei
+                 */
+                starting_after?: components["parameters"]["StartingAfter"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Remote configuration id.
+                 * @example 0d9f5a5e-6c1b-4c8e-9f3a-2b7d1e4a5c60
+                 */
+                config_id: components["parameters"]["RemoteConfigurationId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of users. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Qon-Pagination-Restarted": components["headers"]["X-Qon-Pagination-Restarted"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RemoteConfigurationUserList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
     v4AttachUserToRemoteConfiguration: {
         parameters: {
             query?: never;
@@ -17319,6 +17517,73 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListExperimentUsers: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Rows on the page.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+                 * @example 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei
+                 */
+                starting_after?: components["parameters"]["StartingAfter"];
+                /**
+                 * @description Users of this group.
+                 * @example grp_8m2k4q0z1x7c5v3b9n6b
+                 */
+                "filter[group_id]"?: string;
+                /**
+                 * @description Attached users alone.
+                 * @example true
+                 */
+                pinned?: boolean;
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Experiment id.
+                 * @example exp_8m2k4q0z1x7c5v3b9n6a
+                 */
+                experiment_id: components["parameters"]["ExperimentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of users. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Qon-Pagination-Restarted": components["headers"]["X-Qon-Pagination-Restarted"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExperimentUserList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             504: components["responses"]["GatewayTimeout"];

@@ -103,6 +103,7 @@ export interface QueryDefaults {
   v4ListCustomers: 'limit' | 'sort_by' | 'sort_order'
   v4ListCustomerTimeline: 'limit'
   v4ListRemoteConfigurations: 'limit'
+  v4ListRemoteConfigurationUsers: 'limit'
   v4ListSegments: 'limit'
   v4ListSegmentUsers: 'limit'
   v4ListAnalyticsCharts: 'unit' | 'currency' | 'max_series' | 'previous' | 'fresh'
@@ -110,6 +111,7 @@ export interface QueryDefaults {
   v4GetAnalyticsCard: 'unit' | 'currency' | 'max_series' | 'previous' | 'fresh'
   v4ListExperiments: 'limit'
   v4GetExperimentsSummary: 'currency'
+  v4ListExperimentUsers: 'limit' | 'pinned'
   v4ListScreens: 'limit'
   v4GetScreensAnalyticsOverview: 'unit' | 'currency'
   v4GetScreen: 'render'
@@ -1394,6 +1396,33 @@ export const descriptions: readonly OperationDescription[] = [
     },
   },
   {
+    id: 'v4ListRemoteConfigurationUsers',
+    method: 'GET',
+    path: '/v4/remote-configurations/{config_id}/users',
+    tag: 'Remote Configurations',
+    status: 200,
+    auth: 'secret',
+    sandboxOnly: false,
+    currentKey: false,
+    secretKeyOnly: false,
+    scope: 'remote_configurations:read',
+    secrets: [],
+    dryRun: null,
+    idempotent: false,
+    pagination: 'cursor',
+    body: null,
+    query: [
+      { name: 'limit', type: 'integer', array: false },
+      { name: 'starting_after', type: 'string', array: false },
+    ],
+    validate: {
+      path: v.v4GetRemoteConfigurationPath,
+      query: v.v4ListEntitlementsQuery,
+      body: null,
+      answer: { 200: v.answerRemoteConfigurationUserList, 400: v.answerError, 401: v.answerError, 403: v.answerError, 404: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+    },
+  },
+  {
     id: 'v4AttachUserToRemoteConfiguration',
     method: 'POST',
     path: '/v4/remote-configurations/{config_id}/users/{user_id}',
@@ -2076,6 +2105,35 @@ export const descriptions: readonly OperationDescription[] = [
       query: v.noQuery,
       body: null,
       answer: { 400: v.answerError, 401: v.answerError, 403: v.answerError, 404: v.answerError, 409: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+    },
+  },
+  {
+    id: 'v4ListExperimentUsers',
+    method: 'GET',
+    path: '/v4/experiments/{experiment_id}/users',
+    tag: 'Experiments',
+    status: 200,
+    auth: 'secret',
+    sandboxOnly: false,
+    currentKey: false,
+    secretKeyOnly: false,
+    scope: 'experiments:read',
+    secrets: [],
+    dryRun: null,
+    idempotent: false,
+    pagination: 'cursor',
+    body: null,
+    query: [
+      { name: 'limit', type: 'integer', array: false },
+      { name: 'starting_after', type: 'string', array: false },
+      { name: 'filter[group_id]', type: 'string', array: false },
+      { name: 'pinned', type: 'boolean', array: false },
+    ],
+    validate: {
+      path: v.v4GetExperimentPath,
+      query: v.v4ListExperimentUsersQuery,
+      body: null,
+      answer: { 200: v.answerExperimentUserList, 400: v.answerError, 401: v.answerError, 403: v.answerError, 404: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
     },
   },
   {

@@ -67,6 +67,7 @@ export const answerRemoteConfigurationPayload: ValidateFunction
 export const v4ReplaceRemoteConfigurationPayloadBody: ValidateFunction
 export const answerRemoteConfigurationPayloadMapping: ValidateFunction
 export const v4SetRemoteConfigurationPayloadMappingBody: ValidateFunction
+export const answerRemoteConfigurationUserList: ValidateFunction
 export const v4AttachUserToRemoteConfigurationPath: ValidateFunction
 export const answerUserRemoteConfigurationList: ValidateFunction
 export const v4EvaluateUserRemoteConfigurationsBody: ValidateFunction
@@ -99,6 +100,8 @@ export const answerExperimentGroup: ValidateFunction
 export const v4CreateExperimentGroupBody: ValidateFunction
 export const v4UpdateExperimentGroupPath: ValidateFunction
 export const v4UpdateExperimentGroupBody: ValidateFunction
+export const answerExperimentUserList: ValidateFunction
+export const v4ListExperimentUsersQuery: ValidateFunction
 export const v4AttachUserToExperimentPath: ValidateFunction
 export const v4AttachUserToExperimentBody: ValidateFunction
 export const answerScreenList: ValidateFunction

@@ -41,7 +41,11 @@ describe('a remote configuration', () => {
       updated_at: expect.any(String),
     })
     expect(made.headers.get('location')).toBe(made.body.url)
-    expect((await api.call('GET', made.body.url)).body).toEqual({ ...made.body, payload: {} })
+    expect((await api.call('GET', made.body.url)).body).toEqual({
+      ...made.body,
+      used_by: { experiments: [], has_more: false },
+      payload: {},
+    })
     expect((await api.call('GET', `${made.body.url}/payload-mapping`)).body.data).toEqual({})
     expect(await entries(made.body.id)).toEqual([{ operation: 'v4CreateRemoteConfiguration', before: null, after: made.body }])
   })

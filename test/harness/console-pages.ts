@@ -52,6 +52,10 @@ export const consolePages = ({
   delivery,
   automation,
   segment,
+  config,
+  experiment,
+  group,
+  draft,
 }: Told): ConsolePage[] => [
   { name: 'overview', path: '/', full: 'a.tile .tile-value .figure', empty: '.first-steps', drawers: [] },
   { name: 'charts', path: '/charts', full: 'a.tile .tile-value .figure', empty: 'a.tile .tile-value .figure', drawers: [] },
@@ -114,6 +118,38 @@ export const consolePages = ({
     drawers: ['backtest', 'versions', 'json', 'inactive', 'delete', 'step.mail'].map(name => `at=${name}`),
   },
   { name: 'automation-edit', path: `/automations/${automation}/edit`, full: '.edit-step', empty: '.fault', drawers: ['at=backtest'] },
+  { name: 'configurations', path: '/configurations', full: '[data-row]', empty: '.empty', drawers: ['at=new'] },
+  {
+    name: 'configuration',
+    path: `/configurations/${config}`,
+    full: '.payload',
+    empty: '.empty',
+    drawers: ['at=edit', 'at=activate', 'at=archive', 'at=delete', `at=served&person=${customer}`],
+  },
+  {
+    name: 'payload',
+    isTab: true,
+    path: `/configurations/${config}?edit=payload`,
+    full: '.payload-row, .payload',
+    empty: '.empty',
+    drawers: [],
+  },
+  { name: 'experiments', path: '/experiments', full: '[data-row]', empty: '.empty', drawers: ['at=new'] },
+  {
+    name: 'experiment',
+    path: `/experiments/${experiment}`,
+    full: '.experiment-primary',
+    empty: '.empty',
+    drawers: ['at=edit', 'at=end', `at=served&person=${customer}`, `at=group.${group}`],
+  },
+  {
+    name: 'a draft of one',
+    isTab: true,
+    path: `/experiments/${draft}`,
+    full: '.experiment-groups-list',
+    empty: '.empty',
+    drawers: ['at=start', 'at=delete', 'at=group.new'],
+  },
   { name: 'reports', path: '/reports', full: '[data-row]', empty: '.empty', drawers: ['at=new'] },
   { name: 'report', path: `/reports/${report}`, full: '.cell', empty: '.empty', drawers: [`at=${reportRun}`, 'at=edit', 'at=delete'] },
   { name: 'exports', path: '/exports', full: '[data-row]', empty: '.empty', drawers: ['at=new', `at=${file}`] },
@@ -164,6 +200,10 @@ export type Told = {
   delivery: string
   automation: string
   segment: string
+  config: string
+  experiment: string
+  group: string
+  draft: string
 }
 
 /** A project whose every text is hostile: names, products, campaigns, screens, properties, views, annotations, keys. */
@@ -216,6 +256,7 @@ export async function tellHostile(api: TestApi): Promise<Told> {
   const run = await hostileRuns(api, customer)
   return {
     ...(await tellReports(api)),
+    ...(await tellExperiments(api, customer)),
     integration,
     delivery,
     customer,
@@ -336,6 +377,52 @@ async function tellReports(api: TestApi): Promise<Pick<Told, 'report' | 'reportR
   const body = { from_timestamp: iso(-30), to_timestamp: iso(0), include: ['event_id', 'properties'] }
   const { id: file } = (await api.call('POST', '/v4/exports', { body })).body
   return { report, reportRun: 'rrn_5', file }
+}
+
+/** Configurations and experiments of hostile names, with hostile payloads, audiences and people. */
+async function tellExperiments(api: TestApi, user: string): Promise<Pick<Told, 'config' | 'experiment' | 'group' | 'draft'>> {
+  const post = async (path: string, body: object) => {
+    const made = await api.call('POST', path, { body })
+    if (made.status >= 300) throw new Error(made.text)
+    return made.body
+  }
+  await api.call('POST', '/v4/offerings', { body: { id: `o${'f'.repeat(60)}`, tag: 0, product_ids: ['pro'] } })
+  const audience = HOSTILE.map(text => ({ metric: 'property:text', comparator: 'ne', value: text }))
+  const payload = JSON.parse(
+    `{${HOSTILE.map((text, n) => `${JSON.stringify(text)}: ${JSON.stringify(n % 2 === 0 ? text : [text, { [text]: LONGEST }])}`)}}`,
+  )
+  const last = HOSTILE.length
+  const ids: { config: string; experiment: string }[] = []
+  // The last ones are those with pages, whose title no script has to set.
+  for (const [n, text] of [...HOSTILE, HOSTILE[6]!, HOSTILE[7]!].entries()) {
+    const context_key = n === last ? 'k'.repeat(256) : `key-${n}`
+    const at = { name: text, context_key, segmentation_conditions: audience }
+    const { id: config } = await post('/v4/remote-configurations', at)
+    await api.call('PUT', `/v4/remote-configurations/${config}/payload`, { body: { data: { ...payload, long: LONGEST, accent: '#fff' } } })
+    await post(`/v4/remote-configurations/${config}/payload-mapping`, {
+      data: { accent: 'Color', long: 'Products', [HOSTILE[0]!]: 'Screens' },
+    })
+    await post(`/v4/remote-configurations/${config}/users/${user}`, {})
+    const more = {
+      alias_id: `${'a'.repeat(60)}-${n}`,
+      description: LONGEST,
+      primary_metric: 'sales',
+      goal_value: 1e15,
+      goal_direction: 'increase',
+    }
+    const { id: experiment } = await post('/v4/experiments', { ...at, ...more, is_context_specific: true })
+    for (const [m, name] of [text, HOSTILE[2], HOSTILE[5]].entries())
+      await post(`/v4/experiments/${experiment}/groups`, {
+        ...{ name, is_control: m === 0, weight: 100_000 - m, remote_config_uid: config },
+        ...(m === 1 && { offering_uid: `o${'f'.repeat(60)}` }),
+      })
+    ids.push({ config, experiment })
+  }
+  const [shown, draft] = [ids[last]!, ids[last + 1]!]
+  const { data: groups } = (await api.call('GET', `/v4/experiments/${shown.experiment}/groups`)).body
+  await post(`/v4/experiments/${shown.experiment}/status`, { status: 'active' })
+  await post(`/v4/experiments/${shown.experiment}/users/${user}`, { group_id: groups[1].id })
+  return { config: shown.config, experiment: shown.experiment, group: groups[1].id, draft: draft.experiment }
 }
 
 /** Integrations of hostile names, and a delivery with hostile answers. */

@@ -20,6 +20,7 @@ const READ_BY: Record<string, string> = {
   deliveries_by_replay: 'domain/integrations/deliveries/list.ts',
   deliveries_given_up: 'domain/oversight/alerts/conditions.ts',
   event_blocks_by_number: 'domain/events/blocks.ts',
+  experiment_assignments_pinned: 'domain/growth/experiments/people.ts',
   exports_failed: 'domain/oversight/alerts/conditions.ts',
   exports_overdue: 'domain/oversight/reconciliation/drift.ts',
   integrations_in_error: 'domain/integrations/deliveries/held.ts',

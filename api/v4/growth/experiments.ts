@@ -9,9 +9,11 @@ import {
   listGroups,
 } from '../../../domain/growth/experiments/experiment.ts'
 import { createGroup, deleteGroup, updateGroup } from '../../../domain/growth/experiments/groups.ts'
+import { type AssignedUser, listAssignedUsers } from '../../../domain/growth/experiments/people.ts'
 import { changeExperimentStatus } from '../../../domain/growth/experiments/status.ts'
 import { updateExperiment } from '../../../domain/growth/experiments/update.ts'
 import { audit } from '../../../domain/kernel/audit/record.ts'
+import { permits } from '../../../domain/projects/authority.ts'
 import { inTransaction, onPool } from '../../operation.ts'
 import { cursorPage, fullList, restartedHeader } from '../../pagination.ts'
 import { pinExperiment, unpinExperiment } from '../../pins.ts'
@@ -88,9 +90,17 @@ const group = (row: ExperimentGroup) => ({
   updated_at: row.updated_at,
 })
 
-export const v4ListExperimentGroups = onPool('v4ListExperimentGroups', async ({ path: { experiment_id }, environment, db }) => {
+export const v4ListExperimentGroups = onPool('v4ListExperimentGroups', async ({ path: { experiment_id }, principal, environment, db }) => {
   const groups = await listGroups(db, environment, experiment_id)
-  return { body: fullList(`/v4/experiments/${experiment_id}/groups`, groups.map(group)) }
+  // Names are those of another resource.
+  const isNamed = permits(principal.scopes, 'remote_configurations:read')
+  const item = ({ share, configuration_name, offering_product_ids, ...row }: (typeof groups)[number]) => ({
+    ...group(row),
+    share,
+    remote_config_name: isNamed ? configuration_name : null,
+    offering_product_ids,
+  })
+  return { body: fullList(`/v4/experiments/${experiment_id}/groups`, groups.map(item)) }
 })
 
 export const v4CreateExperimentGroup = inTransaction('v4CreateExperimentGroup', async ({ path, body, environment, tx, trail }) => {
@@ -109,6 +119,15 @@ export const v4DeleteExperimentGroup = inTransaction('v4DeleteExperimentGroup', 
   const before = await deleteGroup(tx, environment, path.experiment_id, path.group_id)
   await audit(tx, trail, { resource: 'experiment_group', id: before.id, before: group(before) })
   return { body: undefined }
+})
+
+const assigned = ({ id, ...rest }: AssignedUser) => ({ object: 'experiment_user' as const, id, ...rest })
+
+export const v4ListExperimentUsers = onPool('v4ListExperimentUsers', async ({ path: { experiment_id }, query, environment, db }) => {
+  const { limit, starting_after: after, pinned, 'filter[group_id]': group } = query
+  const { rows, restarted } = await listAssignedUsers(db, environment, experiment_id, { limit, after, group, pinned })
+  const url = `/v4/experiments/${experiment_id}/users`
+  return { body: cursorPage({ url, rows, limit, item: assigned }), headers: restartedHeader(restarted) }
 })
 
 export const v4AttachUserToExperiment = inTransaction('v4AttachUserToExperiment', async ({ path, body, tx, trail }) => {

@@ -11,8 +11,11 @@ import {
 import { evaluate, evaluateWithin } from '../../../domain/growth/remote-configurations/evaluate.ts'
 import type { Configuration, JsonObject, PayloadType } from '../../../domain/growth/remote-configurations/lock.ts'
 import { replaceMapping, replacePayload } from '../../../domain/growth/remote-configurations/payload.ts'
+import { listPinnedUsers, type PinnedUser } from '../../../domain/growth/remote-configurations/pinned-users.ts'
+import { NO_USES, type Uses, usesOf } from '../../../domain/growth/remote-configurations/uses.ts'
 import { audit } from '../../../domain/kernel/audit/record.ts'
 import { invalidField } from '../../../domain/kernel/refusal.ts'
+import { permits, type Scopes } from '../../../domain/projects/authority.ts'
 import { storable } from '../../../schemas/formats.ts'
 import { rehearsal } from '../../../store/transaction.ts'
 import { inTransaction, onPool } from '../../operation.ts'
@@ -32,13 +35,20 @@ const configuration = (row: Configuration) => ({
   updated_at: row.updated_at,
 })
 
-export const v4ListRemoteConfigurations = onPool(
-  'v4ListRemoteConfigurations',
-  async ({ query: { limit, starting_after }, environment, db }) => {
-    const { rows, restarted } = await listConfigurations(db, environment, limit, starting_after)
-    return { body: cursorPage({ url: '/v4/remote-configurations', rows, limit, item: configuration }), headers: restartedHeader(restarted) }
-  },
-)
+/** With what uses it, which no audit entry has. Names are those of another resource. */
+const used = (row: Configuration, scopes: Scopes, { experiments, has_more }: Uses = NO_USES) => {
+  const isNamed = permits(scopes, 'experiments:read')
+  return { ...configuration(row), used_by: { experiments: experiments.map(e => ({ ...e, name: isNamed ? e.name : null })), has_more } }
+}
+
+export const v4ListRemoteConfigurations = onPool('v4ListRemoteConfigurations', async ({ query, principal, environment, db }) => {
+  const { limit, starting_after } = query
+  const { rows, restarted } = await listConfigurations(db, environment, limit, starting_after)
+  const ids = rows.slice(0, limit).map(({ id }) => id)
+  const uses = await usesOf(db, environment, ids)
+  const item = (row: Configuration) => used(row, principal.scopes, uses.get(row.id))
+  return { body: cursorPage({ url: '/v4/remote-configurations', rows, limit, item }), headers: restartedHeader(restarted) }
+})
 
 export const v4CreateRemoteConfiguration = inTransaction('v4CreateRemoteConfiguration', async ({ body, environment, tx, trail }) => {
   const made = configuration(await createConfiguration(tx, environment, body))
@@ -46,9 +56,10 @@ export const v4CreateRemoteConfiguration = inTransaction('v4CreateRemoteConfigur
   return { body: made }
 })
 
-export const v4GetRemoteConfiguration = onPool('v4GetRemoteConfiguration', async ({ path, environment, db }) => {
+export const v4GetRemoteConfiguration = onPool('v4GetRemoteConfiguration', async ({ path, principal, environment, db }) => {
   const row = await getConfiguration(db, environment, path.config_id)
-  return { body: { ...configuration(row), payload: row.payload } }
+  const uses = await usesOf(db, environment, [row.id])
+  return { body: { ...used(row, principal.scopes, uses.get(row.id)), payload: row.payload } }
 })
 
 export const v4UpdateRemoteConfiguration = inTransaction('v4UpdateRemoteConfiguration', async ({ path, body, environment, tx, trail }) => {
@@ -141,6 +152,17 @@ export const v4SetRemoteConfigurationPayloadMapping = inTransaction(
         after: mapping(config_id, after),
       })
     return { body: mapping(config_id, after) }
+  },
+)
+
+const pinned = ({ id, pinned_at }: PinnedUser) => ({ object: 'remote_config_user' as const, id, pinned_at })
+
+export const v4ListRemoteConfigurationUsers = onPool(
+  'v4ListRemoteConfigurationUsers',
+  async ({ path: { config_id }, query: { limit, starting_after: after }, environment, db }) => {
+    const { rows, restarted } = await listPinnedUsers(db, environment, config_id, { limit, after })
+    const url = `/v4/remote-configurations/${config_id}/users`
+    return { body: cursorPage({ url, rows, limit, item: pinned }), headers: restartedHeader(restarted) }
   },
 )
 

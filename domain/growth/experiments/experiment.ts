@@ -90,11 +90,25 @@ export async function getExperiment(db: Db, environment: Environment, id: string
   return rows[0]
 }
 
-/** In the order of creation. */
-export async function listGroups(db: Db, environment: Environment, experiment: string): Promise<ExperimentGroup[]> {
+/** `share`: of the users taken in, in percent; null while no group has a weight. `offering_product_ids`: what its own offering holds. */
+export type ServedGroup = ExperimentGroup & {
+  share: number | null
+  configuration_name: string | null
+  offering_product_ids: string[] | null
+}
+
+const SERVED = `
+  select ${GROUP_COLUMNS}, round(weight * 100 / nullif(sum(weight) over (), 0), 4)::float8 as share,
+    (select c.name from remote_configurations c where c.environment = $1 and c.id = g.remote_config_uid) as configuration_name,
+    case when offering_uid is not null then array(
+      select o.product_id from offering_products o where o.environment = $1 and o.offering_id = g.offering_uid order by o.position) end as offering_product_ids
+  from experiment_groups g where environment = $1 and experiment_id = $2 order by n`
+
+/** In the order of creation, with what each serves. */
+export async function listGroups(db: Db, environment: Environment, experiment: string): Promise<ServedGroup[]> {
   const known = await db.query('select 1 from experiments where environment = $1 and id = $2', [environment, experiment])
   if (known.rowCount === 0) throw notFound('experiment')
-  return groupsOf(db, environment, experiment)
+  return (await db.query<ServedGroup>(SERVED, [environment, experiment])).rows
 }
 
 export async function groupsOf(db: Db, environment: Environment, experiment: string): Promise<ExperimentGroup[]> {

@@ -29,6 +29,13 @@ export const NAVIGATION: readonly { group: string; entries: readonly Entry[] }[]
     ],
   },
   {
+    group: 'Growth',
+    entries: [
+      { to: '/configurations', icon: 'knobs', text: 'Configurations', key: 'f' },
+      { to: '/experiments', icon: 'versus', text: 'Experiments', key: 'v' },
+    ],
+  },
+  {
     group: 'What happens',
     entries: [
       { to: '/automations', icon: 'flow', text: 'Automations', key: 'a' },

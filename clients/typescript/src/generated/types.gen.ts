@@ -3249,6 +3249,18 @@ export type ExperimentGroup = {
      * Tag of the copied offering at that moment.
      */
     offering_tag: number | null;
+    /**
+     * Percent of the users taken in, null while no group has a weight; in the list only.
+     */
+    share?: number | null;
+    /**
+     * Null without the scope `remote_configurations:read`; in the list only.
+     */
+    remote_config_name?: string | null;
+    /**
+     * Products of the group's own copy; in the list only.
+     */
+    offering_product_ids?: Array<string> | null;
     created_at: Time;
     updated_at: Time;
 };
@@ -3258,6 +3270,28 @@ export type ExperimentGroupList = {
     url: string;
     data: Array<ExperimentGroup>;
     has_more: HasNoMore;
+};
+
+export type ExperimentUser = {
+    object: 'experiment_user';
+    /**
+     * User id.
+     */
+    id: string;
+    group_id: string;
+    /**
+     * Attached, not assigned by an evaluation.
+     */
+    pinned: boolean;
+    assigned_at: Time;
+};
+
+export type ExperimentUserList = {
+    object: ListObject;
+    url: string;
+    data: Array<ExperimentUser>;
+    has_more: HasMore;
+    next_cursor?: NextCursor;
 };
 
 export type ExperimentAttachment = {
@@ -4886,6 +4920,7 @@ export type RemoteConfiguration = {
      * null serves requests without a context key.
      */
     context_key: string | null;
+    used_by?: RemoteConfigurationUses;
     created_at: Time;
     updated_at: Time;
 };
@@ -4902,9 +4937,42 @@ export type RemoteConfigurationDetail = {
      * null serves requests without a context key.
      */
     context_key: string | null;
+    used_by?: RemoteConfigurationUses;
     created_at: Time;
     updated_at: Time;
     payload: JsonObject;
+};
+
+/**
+ * Experiments whose groups serve it, running ones first; left out in the answer of a change.
+ */
+export type RemoteConfigurationUses = {
+    experiments: Array<{
+        id: string;
+        /**
+         * Null without the scope `experiments:read`.
+         */
+        name: string | null;
+        status: ExperimentStatus;
+    }>;
+    has_more: HasMore;
+};
+
+export type RemoteConfigurationUser = {
+    object: 'remote_config_user';
+    /**
+     * User id.
+     */
+    id: string;
+    pinned_at: Time;
+};
+
+export type RemoteConfigurationUserList = {
+    object: ListObject;
+    url: string;
+    data: Array<RemoteConfigurationUser>;
+    has_more: HasMore;
+    next_cursor?: NextCursor;
 };
 
 /**
@@ -10026,6 +10094,79 @@ export type V4SetRemoteConfigurationPayloadMappingResponses = {
 
 export type V4SetRemoteConfigurationPayloadMappingResponse = V4SetRemoteConfigurationPayloadMappingResponses[keyof V4SetRemoteConfigurationPayloadMappingResponses];
 
+export type V4ListRemoteConfigurationUsersData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Remote configuration id.
+         */
+        config_id: IdInPath;
+    };
+    query?: {
+        /**
+         * Rows on the page.
+         */
+        limit?: number;
+        /**
+         * `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+         */
+        starting_after?: string;
+    };
+    url: '/v4/remote-configurations/{config_id}/users';
+};
+
+export type V4ListRemoteConfigurationUsersErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ListRemoteConfigurationUsersError = V4ListRemoteConfigurationUsersErrors[keyof V4ListRemoteConfigurationUsersErrors];
+
+export type V4ListRemoteConfigurationUsersResponses = {
+    /**
+     * One page of users.
+     */
+    200: RemoteConfigurationUserList;
+};
+
+export type V4ListRemoteConfigurationUsersResponse = V4ListRemoteConfigurationUsersResponses[keyof V4ListRemoteConfigurationUsersResponses];
+
 export type V4DetachUserFromRemoteConfigurationData = {
     body?: never;
     headers?: {
@@ -12004,6 +12145,87 @@ export type V4UpdateExperimentGroupResponses = {
 };
 
 export type V4UpdateExperimentGroupResponse = V4UpdateExperimentGroupResponses[keyof V4UpdateExperimentGroupResponses];
+
+export type V4ListExperimentUsersData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Experiment id.
+         */
+        experiment_id: IdInPath;
+    };
+    query?: {
+        /**
+         * Rows on the page.
+         */
+        limit?: number;
+        /**
+         * `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+         */
+        starting_after?: string;
+        /**
+         * Users of this group.
+         */
+        'filter[group_id]'?: string;
+        /**
+         * Attached users alone.
+         */
+        pinned?: boolean;
+    };
+    url: '/v4/experiments/{experiment_id}/users';
+};
+
+export type V4ListExperimentUsersErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ListExperimentUsersError = V4ListExperimentUsersErrors[keyof V4ListExperimentUsersErrors];
+
+export type V4ListExperimentUsersResponses = {
+    /**
+     * One page of users.
+     */
+    200: ExperimentUserList;
+};
+
+export type V4ListExperimentUsersResponse = V4ListExperimentUsersResponses[keyof V4ListExperimentUsersResponses];
 
 export type V4DetachUserFromExperimentData = {
     body?: never;

@@ -128,6 +128,11 @@ function FromTimeline({ id, kind, entry }: { id: string; kind: Kind; entry: stri
                   {t('Its attempts, and what was sent')}
                 </To>
               )}
+              {found.kind === 'experiment' && (
+                <To to={`/experiments/${encodeURIComponent(found.id)}`} className="link">
+                  {t('The experiment')}
+                </To>
+              )}
               <ShowTheCall name="v4ListCustomerTimeline" input={input} />
             </div>
             <p className="line-title">{title}</p>
