@@ -54,12 +54,14 @@ async function questionOf({ query, environment, environmentKind, db }: ScreenQue
 
 export const v4GetScreensAnalyticsOverview = expensiveRead('v4GetScreensAnalyticsOverview', async call => {
   const question = await questionOf(call)
-  const figures = await screensOverview(call.deps.facts, call.environment, question)
+  const asked = call.query['screens[]']
+  const figures = await screensOverview(call.deps.facts, call.environment, question, asked)
+  const screens = figures.screens.map(({ uid, kpis }) => ({ uid, kpis: shownKpis(kpis) }))
   return {
     body: {
       object: 'screens_analytics_overview' as const,
       url: '/v4/screens/analytics/overview',
-      data: { kpis: shownKpis(figures.kpis), period: period(question) },
+      data: { kpis: shownKpis(figures.kpis), period: period(question), ...(asked && { screens }) },
       ...unconverted(figures.unconverted),
       ...behindField(figures.behind),
     },

@@ -1,3 +1,4 @@
+import { shownInContext } from '../../../domain/growth/screens/published.ts'
 import type { ScreenRow, ScreenSummaryRow } from '../../../domain/growth/screens/screen.ts'
 import {
   copyScreen,
@@ -58,7 +59,8 @@ export const v4CreateScreen = inTransaction('v4CreateScreen', async call => {
 export const v4GetScreen = onPool('v4GetScreen', async call => {
   const { path, query, environment, db } = call
   if (!query.render) return { body: summary(await getScreenSummary(db, environment, path.screen_id)) }
-  return { body: screen(await getScreen(db, environment, path.screen_id), call) }
+  const row = await getScreen(db, environment, path.screen_id)
+  return { body: { ...screen(row, call), in_context: await shownInContext(db, environment, row.context_key) } }
 })
 
 export const v4UpdateScreen = inTransaction('v4UpdateScreen', async call => {
