@@ -1375,7 +1375,7 @@ export type AuditEntry = {
     object: 'audit_entry';
     id: string;
     /**
-     * Only a name; no operation reads one entry.
+     * Only a name; `filter[id]` of the list finds the entry.
      */
     url: string;
     created_at: Time;
@@ -2025,7 +2025,7 @@ export type AutomationRunDetail = {
      */
     steps: Array<AutomationRunStep>;
     /**
-     * The steps that come next, without those nested in them; empty when the run has ended.
+     * The steps that come next for certain, without those nested in them; empty when the run has ended.
      */
     ahead: Array<AutomationStepAhead>;
 };
@@ -4759,8 +4759,22 @@ export type Push = {
      * The integration that sends it; null chooses one when it is sent.
      */
     integration_id: string | null;
+    /**
+     * The first 50 automations that name it, active and paused ones first; only where pushes are read.
+     */
+    used_by?: Array<PushUse>;
     created_at: Time;
     updated_at: Time;
+};
+
+export type PushUse = {
+    object: 'automation';
+    id: string;
+    /**
+     * Null where the key lacks `automations:read`.
+     */
+    name: string | null;
+    status: 'active' | 'inactive' | 'paused';
 };
 
 export type PushList = {
@@ -5239,6 +5253,10 @@ export type ScreensAnalyticsOverview = {
     data: {
         kpis: ScreensOverviewKpis;
         period: ScreenAnalyticsPeriod;
+        screens?: Array<{
+            uid: string;
+            kpis: ScreensOverviewKpis;
+        }>;
     };
     unconverted?: AnalyticsUnconverted;
     behind?: AnalyticsBehind;
@@ -5387,6 +5405,13 @@ export type Screen = {
      * `test_` and the Project Key, likewise.
      */
     sandbox_key: string;
+    /**
+     * The screen that apps are shown for this `context_key` now; only where one screen is read.
+     */
+    in_context?: {
+        id: string;
+        name: ScreenName;
+    } | null;
     /**
      * Ids of the products that the content refers to, in the order of their first appearance.
      */
@@ -11952,6 +11977,10 @@ export type V4GetScreensAnalyticsOverviewData = {
          * An IANA zone: buckets are its calendar hours, days, weeks (from Monday) or months.
          */
         timezone?: string;
+        /**
+         * Ids of screens whose own figures `data.screens` has, in this order.
+         */
+        'screens[]'?: Array<IdInPath>;
     };
     url: '/v4/screens/analytics/overview';
 };
@@ -19684,6 +19713,14 @@ export type V4ListAuditLogData = {
          * Only entries about the object with this id.
          */
         'filter[resource_id]'?: string;
+        /**
+         * Only entries of the actor with this id.
+         */
+        'filter[actor_id]'?: string;
+        /**
+         * Only the entry with this id.
+         */
+        'filter[id]'?: string;
         /**
          * Only entries of this time or later.
          */
