@@ -45,7 +45,7 @@ async function condition({ source }: ScanContext, which: WhichScreens): Promise<
 }
 
 /** `unconverted`: the amounts of the window of the frame that could not be converted. `of`: by the ids that were to stand apart. */
-type ScreenSales = { sales: SalesOfScreens; of: Map<string, SalesOfScreens>; unconverted: LeftOutMoney[]; behind: number }
+type ScreenSales = { sales: SalesOfScreens; of: Map<string, SalesOfScreens>; unconverted: LeftOutMoney[]; behind: number; asOf: number }
 
 /** The sales of screens in the intervals of the frame's grid. */
 export const salesOfScreens = (
@@ -71,6 +71,7 @@ export const salesOfScreens = (
       of: new Map([...apart].map(([id, own]) => [id, salesOf(own ?? emptyTally(intervals, scan.terms.length))])),
       unconverted: isLeft ? await unconvertedTransactions(context, scan, frame.window) : [],
       behind: source.behind,
+      asOf: source.asOf,
     }
   })
 

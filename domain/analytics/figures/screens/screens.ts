@@ -1,4 +1,5 @@
 import type { Environment } from '../../../kernel/environment.ts'
+import type { Bucket } from '../buckets.ts'
 import { type Frame, frameOf } from '../charts/frame.ts'
 import { PER_UNIT } from '../charts/money.ts'
 import type { LeftOutMoney } from '../charts/unconverted.ts'
@@ -8,7 +9,14 @@ import { addedKpi, type ScreenKpi, shareKpi } from './kpi.ts'
 import { type SalesOfScreens, salesOfScreens } from './sales.ts'
 import { type SeenScreens, seenScreens } from './seen.ts'
 
-export type ScreenFigures<Code extends string> = { kpis: Record<Code, ScreenKpi>; unconverted: LeftOutMoney[]; behind: number }
+/** `buckets`: those of the sparklines. `asOf`: what was recorded before this second counts. */
+export type ScreenFigures<Code extends string> = {
+  kpis: Record<Code, ScreenKpi>
+  buckets: Bucket[]
+  unconverted: LeftOutMoney[]
+  behind: number
+  asOf: number
+}
 
 type OverviewCode = 'views' | 'impressions' | 'trials' | 'purchases' | 'revenue' | 'conversion'
 
@@ -25,13 +33,15 @@ export async function screensOverview(
   screens: readonly string[] = [],
 ): Promise<ScreenFigures<OverviewCode> & { screens: { uid: string; kpis: OverviewKpis }[] }> {
   const frame = frameOf(question)
-  const { sales, of: sold, unconverted, behind } = await salesOfScreens(access, environment, question, frame, { each: screens })
+  const { sales, of: sold, unconverted, behind, asOf } = await salesOfScreens(access, environment, question, frame, { each: screens })
   const seen = await seenScreens(access.scanning, environment, frame.grid, question.now, screens)
   return {
     kpis: overviewKpis(frame, sales, seen.all),
     screens: screens.map(uid => ({ uid, kpis: overviewKpis(frame, sold.get(uid)!, seen.of.get(uid)!) })),
+    buckets: frame.buckets,
     unconverted,
     behind,
+    asOf,
   }
 }
 
@@ -54,7 +64,7 @@ export async function figuresOfScreen(
   screen: string,
 ): Promise<ScreenFigures<OneScreenCode>> {
   const frame = frameOf(question)
-  const { sales, unconverted, behind } = await salesOfScreens(access, environment, question, frame, { screen })
+  const { sales, unconverted, behind, asOf } = await salesOfScreens(access, environment, question, frame, { screen })
   return {
     kpis: {
       purchases: addedKpi(frame, sales.purchases),
@@ -64,7 +74,9 @@ export async function figuresOfScreen(
       conversion_rate: shareKpi(frame, sales.purchases, sales.trials),
       cancel_rate: shareKpi(frame, sales.cancelled, sales.trialsAndStarts),
     },
+    buckets: frame.buckets,
     unconverted,
     behind,
+    asOf,
   }
 }
