@@ -11037,6 +11037,8 @@ export interface components {
                     kpis: components["schemas"]["ScreensOverviewKpis"];
                 }[];
             };
+            /** @description Everything that was recorded before this Unix second counts. */
+            as_of?: number;
             unconverted?: components["schemas"]["AnalyticsUnconverted"];
             behind?: components["schemas"]["AnalyticsBehind"];
         };
@@ -11062,6 +11064,8 @@ export interface components {
                     type: components["schemas"]["ScreenType"];
                 };
             };
+            /** @description Everything that was recorded before this Unix second counts. */
+            as_of?: number;
             unconverted?: components["schemas"]["AnalyticsUnconverted"];
             behind?: components["schemas"]["AnalyticsBehind"];
         };
@@ -11088,6 +11092,10 @@ export interface components {
             to: number;
             /** @enum {string} */
             unit: "hour" | "day" | "week" | "month";
+            /** @description When each bucket of the sparklines begins. */
+            starts?: number[];
+            /** @description When the last bucket begins, if the window or now cuts it. */
+            partial_from?: number | null;
         };
         /**
          * @example {

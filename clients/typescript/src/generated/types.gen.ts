@@ -5258,6 +5258,10 @@ export type ScreensAnalyticsOverview = {
             kpis: ScreensOverviewKpis;
         }>;
     };
+    /**
+     * Everything that was recorded before this Unix second counts.
+     */
+    as_of?: number;
     unconverted?: AnalyticsUnconverted;
     behind?: AnalyticsBehind;
 };
@@ -5284,6 +5288,10 @@ export type ScreenAnalytics = {
             type: ScreenType;
         };
     };
+    /**
+     * Everything that was recorded before this Unix second counts.
+     */
+    as_of?: number;
     unconverted?: AnalyticsUnconverted;
     behind?: AnalyticsBehind;
 };
@@ -5322,6 +5330,14 @@ export type ScreenAnalyticsPeriod = {
     from: number;
     to: number;
     unit: 'hour' | 'day' | 'week' | 'month';
+    /**
+     * When each bucket of the sparklines begins.
+     */
+    starts?: Array<number>;
+    /**
+     * When the last bucket begins, if the window or now cuts it.
+     */
+    partial_from?: number | null;
 };
 
 export type ScreenInput = {
