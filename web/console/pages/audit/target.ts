@@ -18,6 +18,8 @@ const TARGETS: Readonly<Record<string, Of>> = {
   integration_replay: page('/integrations'),
   integration_test: page('/integrations'),
   scheduled_report: page('/reports'),
+  screen: page('/screens'),
+  push: id => ({ to: '/pushes', search: { at: id } }),
   export: id => ({ to: '/exports', search: { at: id } }),
   api_key: id => ({ to: '/settings', search: { tab: 'keys', at: id } }),
   store_config: id => ({ to: '/settings', search: { tab: 'stores', at: id } }),
