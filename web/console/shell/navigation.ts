@@ -21,6 +21,13 @@ export const NAVIGATION: readonly { group: string; entries: readonly Entry[] }[]
     ],
   },
   {
+    group: 'Growth',
+    entries: [
+      { to: '/screens', icon: 'screen', text: 'Screens', key: 'w' },
+      { to: '/pushes', icon: 'push', text: 'Pushes', key: 'y' },
+    ],
+  },
+  {
     group: 'What happens',
     entries: [
       { to: '/automations', icon: 'flow', text: 'Automations', key: 'a' },

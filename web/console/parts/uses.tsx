@@ -1,0 +1,47 @@
+import './uses.css'
+import { StatusChip } from './status-chip.tsx'
+import { plain, t } from './t.ts'
+import { To } from './to.tsx'
+
+/** What names an object; `name` is null where the role does not see it. */
+export type Use = { object: string; id: string; name: string | null; status?: string | null }
+
+const PAGES: Readonly<Record<string, (id: string) => { to: string; search?: Record<string, string> }>> = {
+  automation: id => ({ to: `/automations/${encodeURIComponent(id)}` }),
+  screen: id => ({ to: `/screens/${encodeURIComponent(id)}` }),
+  push: id => ({ to: '/pushes', search: { at: id } }),
+}
+
+/** What uses an object, each with its status and the way to it. */
+export const Uses = ({ of }: { of: readonly Use[] }) => (
+  <ul className="uses">
+    {of.map(use => (
+      <li key={`${use.object} ${use.id}`}>
+        <UseName of={use} />
+        {use.status && <StatusChip status={use.status} />}
+      </li>
+    ))}
+  </ul>
+)
+
+export function UseName({ of: { object, id, name } }: { of: Use }) {
+  const text = name ?? id
+  const shown = (
+    <bdi className="uses-name" title={text}>
+      {text}
+    </bdi>
+  )
+  const target = Object.hasOwn(PAGES, object) ? PAGES[object]!(id) : undefined
+  if (target)
+    return (
+      <To {...target} className="link uses-name">
+        {shown}
+      </To>
+    )
+  return (
+    <span className="uses-name" title={text}>
+      {t('{kind}: ', { kind: plain(object) })}
+      <bdi>{text}</bdi>
+    </span>
+  )
+}
