@@ -19,6 +19,7 @@ const BY_NAME = [
   'console/reports',
   'console/integrations',
   'console/promises',
+  'console/screens',
 ]
 
 // Of this hour: see test/harness/effort.ts.

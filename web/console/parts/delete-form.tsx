@@ -61,31 +61,36 @@ export function DeleteForm<Name extends OperationName>({ operation, input, id, d
           <Uses of={uses} />
         </section>
       )}
-      <div>
-        <p className="form-label">{t('Type the id to delete it')}</p>
-        <Copy text={id} />
-      </div>
-      <TextInput
-        aria-label={t('Its id')}
-        autoComplete="off"
-        spellCheck={false}
-        value={typed}
-        disabled={isRefused}
-        onChange={({ currentTarget }) => setTyped(currentTarget.value.trim())}
-      />
+      {!isRefused && (
+        <>
+          <div>
+            <p className="form-label">{t('Type the id to delete it')}</p>
+            <Copy text={id} />
+          </div>
+          <TextInput
+            aria-label={t('Its id')}
+            autoComplete="off"
+            spellCheck={false}
+            value={typed}
+            onChange={({ currentTarget }) => setTyped(currentTarget.value.trim())}
+          />
+        </>
+      )}
       {error && error.status !== plan.error?.status && <Fault error={error} />}
       {denied && <p className="soft">{denied}</p>}
       <div className="form-actions">
         <ShowTheCall name={operation} input={input} />
-        <Button
-          type="submit"
-          size="xs"
-          className="button-danger"
-          loading={isPending}
-          disabled={typed !== id || plan.data === undefined || denied !== undefined}
-        >
-          {t('Delete for good')}
-        </Button>
+        {!isRefused && (
+          <Button
+            type="submit"
+            size="xs"
+            className="button-danger"
+            loading={isPending}
+            disabled={typed !== id || plan.data === undefined || denied !== undefined}
+          >
+            {t('Delete for good')}
+          </Button>
+        )}
       </div>
     </form>
   )

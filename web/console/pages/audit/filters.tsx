@@ -52,9 +52,9 @@ export function Filters({ entries }: { entries: readonly AuditEntry[] }) {
         free
         icon="key"
         name={t('Which person, key or assistant')}
-        text={who ?? t('Any of them')}
+        text={who ?? t('Any person or key')}
         on={who !== undefined}
-        options={[{ code: '', label: t('Any of them') }, ...peopleOf(entries)]}
+        options={[{ code: '', label: t('Any person or key') }, ...peopleOf(entries)]}
         chosen={[who ?? '']}
         onPick={code => only({ 'f.who': code === '' || code === who ? undefined : code })}
       />

@@ -63,7 +63,7 @@ function Shown({ push, denied }: { push: Push; denied: string | undefined }) {
   const [, set] = useAddress()
   const app = useAppName()
   const senders = useSenders()
-  const { id, name, title, body, image_url, deep_link, data, integration_id, used_by = [], created_at, updated_at } = push
+  const { id, title, body, image_url, deep_link, data, integration_id, used_by = [], created_at, updated_at } = push
   const sender = senders?.find(one => one.id === integration_id)
   return (
     <>
@@ -71,7 +71,6 @@ function Shown({ push, denied }: { push: Push; denied: string | undefined }) {
       <Pairs
         rows={[
           [t('Status'), <InUse key="status" of={used_by} />],
-          [t('Name'), <bdi key="name">{name}</bdi>],
           [t('Title'), title === '' ? undefined : <bdi key="title">{title}</bdi>],
           [t('Text'), <bdi key="body">{body}</bdi>],
           [t('A tap leads to'), deep_link === null ? undefined : <Copy key="link" text={deep_link} />],

@@ -4,16 +4,16 @@ import { Chart } from '../../chart/chart.tsx'
 import { bucketText, type Picture } from '../../chart/picture.ts'
 import { useAddress } from '../../data/address.ts'
 import { useRead } from '../../data/read.ts'
-import { completeOf, OF_ONE, OVERVIEW, useScreenQuestion } from '../../data/screens.ts'
-import { Figure } from '../../parts/amount.tsx'
+import { type KpiLook, OF_ONE, OVERVIEW, shownAs, useScreenQuestion } from '../../data/screens.ts'
+import { Delta, Figure } from '../../parts/amount.tsx'
 import { Card } from '../../parts/card.tsx'
 import { CurrencyPick } from '../../parts/currency-pick.tsx'
 import { Bars } from '../../parts/data-state.tsx'
+import { Empty } from '../../parts/empty.tsx'
 import { csv, ExportMenu } from '../../parts/export-menu.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { figure } from '../../parts/format.ts'
 import { Freshness } from '../../parts/freshness.tsx'
-import { type KpiLook, KpiTile, shownAs } from '../../parts/kpi-tile.tsx'
 import { RangePick, rangeText } from '../../parts/range-pick.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { plain, t } from '../../parts/t.ts'
@@ -22,15 +22,16 @@ import { Unconverted } from '../../parts/unconverted.tsx'
 
 const LOOKS: Readonly<Record<string, KpiLook>> = { ...OVERVIEW, ...OF_ONE }
 const CODES = Object.keys(LOOKS)
+const FIRST_CODE = 'views'
 /** Rows before the others are asked for. */
-const FIRST = 14
+const FIRST = 7
 
 type Kpis = Readonly<Record<string, ScreenKpi>>
 type Shown = { kpis: Kpis; period: ScreenAnalyticsPeriod; code: string; currency: string; zone: string; range: string }
 
-/** What was sold on a screen and how often it was seen: each figure as a tile, one of them as a chart, all of them as a table. */
+/** What was sold on a screen and how often it was seen: all figures beside each other, one of them as a chart, their course as a table. */
 export function Figures({ id }: { id: string }) {
-  const [search, set] = useAddress()
+  const [search] = useAddress()
   const { range, zone, currency, query } = useScreenQuestion(search)
   const input = { path: { screen_id: id }, query }
   const own = useRead('v4GetScreenAnalytics', input)
@@ -38,7 +39,7 @@ export function Figures({ id }: { id: string }) {
   const error = own.error ?? seen.error
   const retry = () => Promise.all([own.isError && own.refetch(), seen.isError && seen.refetch()])
   const kpis: Kpis = { ...seen.data?.data.screens?.[0]?.kpis, ...own.data?.data.kpis }
-  const code = search.figure !== undefined && Object.hasOwn(LOOKS, search.figure) ? search.figure : 'views'
+  const code = search.figure !== undefined && Object.hasOwn(LOOKS, search.figure) ? search.figure : FIRST_CODE
   const isStale = own.isPlaceholderData || seen.isPlaceholderData
   const answers = [own.data, seen.data].flatMap(answer =>
     answer?.as_of === undefined ? [] : [{ as_of: answer.as_of, behind: answer.behind }],
@@ -61,21 +62,6 @@ export function Figures({ id }: { id: string }) {
         </div>
       )}
       <Unconverted money={own.data?.unconverted} />
-      <div className={isStale ? 'tiles screen-tiles stale' : 'tiles screen-tiles'}>
-        {CODES.map(one => (
-          <KpiTile
-            key={one}
-            {...LOOKS[one]!}
-            name={t(LOOKS[one]!.name)}
-            kpi={kpis[one]}
-            currency={currency}
-            complete={period && completeOf(period)}
-            failed={error !== null}
-            chosen={one === code}
-            onChoose={() => set({ figure: one === 'views' ? undefined : one })}
-          />
-        ))}
-      </div>
       {period && kpis[code] ? (
         <div className={isStale ? 'stale' : undefined} aria-busy={isStale || undefined}>
           <Course kpis={kpis} period={period} code={code} currency={currency} zone={zone} range={rangeText(range, zone)} />
@@ -87,6 +73,7 @@ export function Figures({ id }: { id: string }) {
   )
 }
 
+/** One figure as a chart, beside all of them. */
 function Course({ kpis, period, code, currency, zone, range }: Shown) {
   const { name, measure } = LOOKS[code]!
   const kpi = kpis[code]
@@ -101,13 +88,50 @@ function Course({ kpis, period, code, currency, zone, range }: Shown) {
     [kpi, period, name, measure, currency, zone],
   )
   const total = kpi ? figure(shownAs(kpi.value, measure), measure, currency) : t('no value')
+  const isNothing = kpi?.sparkline.every(value => value === 0)
   return (
-    <div className="grid two start screen-course">
-      <Card title={t(name)} right={range}>
-        <Chart picture={picture} height="low" label={t('{name}, {range}: {total} in all', { name: t(name), range, total })} />
-      </Card>
+    <>
+      <div className="grid two screen-course">
+        <Card title={t(name)} right={range}>
+          {isNothing ? (
+            <Empty icon="chart" title={t('Nothing in this range')} why={t('Nothing of it was recorded for this screen in these days.')} />
+          ) : (
+            <Chart picture={picture} label={t('{name}, {range}: {total} in all', { name: t(name), range, total })} />
+          )}
+        </Card>
+        <All kpis={kpis} code={code} currency={currency} />
+      </div>
       <Numbers {...{ kpis, period, code, currency, zone, range }} />
-    </div>
+    </>
+  )
+}
+
+/** Every figure with its change; one is chosen for the chart. */
+function All({ kpis, code, currency }: Pick<Shown, 'kpis' | 'code' | 'currency'>) {
+  const [, set] = useAddress()
+  return (
+    <Card title={t('Figures')} right={t('against the same length before')} flush>
+      <ul className="figure-rows">
+        {CODES.map(one => {
+          const { name, measure, good, moving = false } = LOOKS[one]!
+          const kpi = kpis[one]
+          return (
+            <li key={one}>
+              <button
+                type="button"
+                className={one === code ? 'figure-row on' : 'figure-row'}
+                aria-pressed={one === code}
+                onClick={() => set({ figure: one === FIRST_CODE ? undefined : one })}
+              >
+                <span>{t(name)}</span>
+                <b>{kpi ? <Figure value={shownAs(kpi.value, measure)} measure={measure} currency={currency} short /> : '–'}</b>
+                <span className="figure-change">{kpi && <Delta now={kpi.value} before={kpi.prev} good={good} moving={moving} />}</span>
+              </button>
+            </li>
+          )
+        })}
+      </ul>
+    </Card>
   )
 }
 
@@ -118,13 +142,11 @@ function Numbers({ kpis, period, code, currency, zone }: Shown) {
   const [all, setAll] = useState(false)
   const starts = period.starts ?? []
   const rows = starts.map((start, at): Row => ({ start, at })).reverse()
-  const { name, measure } = LOOKS[code]!
-  const shown = (value: number | undefined) =>
-    value === undefined ? (
-      <span className="faint">–</span>
-    ) : (
-      <Figure value={shownAs(value, measure)} measure={measure} currency={currency} />
-    )
+  const shown = (of: string, value: number | undefined) => {
+    const { measure } = LOOKS[of]!
+    if (value === undefined) return <span className="faint">–</span>
+    return <Figure value={shownAs(value, measure)} measure={measure} currency={currency} />
+  }
   const columns: Column<Row>[] = [
     {
       key: 'bucket',
@@ -136,16 +158,24 @@ function Numbers({ kpis, period, code, currency, zone }: Shown) {
         </span>
       ),
     },
-    { key: code, head: t(name), figures: true, cell: ({ at }) => shown(kpis[code]?.sparkline[at]) },
+    ...CODES.map(
+      (of): Column<Row> => ({
+        key: of,
+        head: t(LOOKS[of]!.short ?? LOOKS[of]!.name),
+        figures: true,
+        wideOnly: of !== code,
+        cell: ({ at }) => shown(of, kpis[of]?.sparkline[at]),
+      }),
+    ),
   ]
   return (
-    <Card flush>
+    <Card flush className="screen-numbers">
       <Table
         caption={t('The same numbers as a table')}
         columns={columns}
         rows={all ? rows : rows.slice(0, FIRST)}
         rowKey={({ start }) => String(start)}
-        total={[t('Whole range'), shown(kpis[code]?.value)]}
+        total={[t('Whole range'), ...CODES.map(of => shown(of, kpis[of]?.value))]}
       />
       {!all && rows.length > FIRST && (
         <button type="button" className="chip more" onClick={() => setAll(true)}>

@@ -1,7 +1,6 @@
 import type { ScreenSummary, ScreensOverviewKpis } from '../../../../clients/typescript/src/index.ts'
-import { OVERVIEW } from '../../data/screens.ts'
+import { OVERVIEW, shownAs } from '../../data/screens.ts'
 import { Figure } from '../../parts/amount.tsx'
-import { shownAs } from '../../parts/kpi-tile.tsx'
 import { StatusChip } from '../../parts/status-chip.tsx'
 import { plain, t } from '../../parts/t.ts'
 import type { Column } from '../../parts/table.tsx'
@@ -17,7 +16,7 @@ export const typeText = (type: ScreenSummary['type']): string =>
 export function columnsOf(figures: ReadonlyMap<string, ScreensOverviewKpis>, currency: string): readonly Column<ScreenSummary>[] {
   const figure = (code: keyof ScreensOverviewKpis, wideOnly = true): Column<ScreenSummary> => ({
     key: code,
-    head: t(OVERVIEW[code].name),
+    head: t(OVERVIEW[code].short ?? OVERVIEW[code].name),
     figures: true,
     wideOnly,
     cell: ({ id }) => {

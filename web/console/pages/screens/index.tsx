@@ -15,7 +15,6 @@ import { Fault } from '../../parts/fault.tsx'
 import { Freshness } from '../../parts/freshness.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { useKeys } from '../../parts/keys.ts'
-import { KpiTile } from '../../parts/kpi-tile.tsx'
 import { Page } from '../../parts/page.tsx'
 import { RangePick } from '../../parts/range-pick.tsx'
 import { curlOf, ShowTheCall } from '../../parts/show-the-call.tsx'
@@ -23,6 +22,7 @@ import { t } from '../../parts/t.ts'
 import { Table } from '../../parts/table.tsx'
 import { Unconverted } from '../../parts/unconverted.tsx'
 import { columnsOf } from './columns.tsx'
+import { KpiTile } from './tile.tsx'
 
 const NewScreen = lazy(() => import('./new-screen.tsx'))
 
@@ -77,8 +77,7 @@ export default function Screens() {
           {CODES.map(code => (
             <KpiTile
               key={code}
-              {...OVERVIEW[code]}
-              name={t(OVERVIEW[code].name)}
+              look={OVERVIEW[code]}
               kpi={data?.kpis[code]}
               currency={currency}
               complete={data && completeOf(data.period)}
