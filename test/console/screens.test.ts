@@ -95,7 +95,7 @@ test('the list has the figures of each screen as the API has them', async () => 
   await good('POST', '/v4/events', { events: [...events, bought], trigger: false })
   await open('/screens?tz=UTC', '[data-row]')
   const cells = () => page.locator('tbody tr', { hasText: 'Classic' }).locator('td.num').allTextContents()
-  await expect.poll(cells).toEqual(['4', '3', '1', '33.3 %', '$4.99'])
+  await expect.poll(cells, { timeout: 30_000 }).toEqual(['4', '3', '1', '33.3 %', '$4.99'])
   const { kpis } = (await good('GET', `/v4/screens/analytics/overview?from=${now(-27)}&to=${now(0)}&screens[]=${first}`)).data
   const tiles = await page.locator('.tile .tile-value data').evaluateAll(all => all.map(one => Number(one.getAttribute('value'))))
   expect([kpis.impressions.value, kpis.views.value, kpis.purchases.value]).toEqual([tiles[0], tiles[1], tiles[3]])

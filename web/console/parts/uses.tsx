@@ -26,16 +26,11 @@ export const Uses = ({ of }: { of: readonly Use[] }) => (
 
 export function UseName({ of: { object, id, name } }: { of: Use }) {
   const text = name ?? id
-  const shown = (
-    <bdi className="uses-name" title={text}>
-      {text}
-    </bdi>
-  )
   const target = Object.hasOwn(PAGES, object) ? PAGES[object]!(id) : undefined
   if (target)
     return (
       <To {...target} className="link uses-name">
-        {shown}
+        <bdi title={text}>{text}</bdi>
       </To>
     )
   return (

@@ -69,7 +69,7 @@ function Shown({ screen, failed }: { screen: ShownScreen; failed: React.ReactNod
       {failed}
       <Standing screen={screen} />
       <Figures id={screen.id} />
-      <div className={screen.used_by ? 'grid two start' : 'grid'}>
+      <div className={screen.used_by ? 'grid two start' : undefined}>
         <Holds screen={screen} />
         {screen.used_by && (
           <Card title={t('Used by')}>
