@@ -107,9 +107,12 @@ export default function Screens() {
             <Empty
               icon="screen"
               title={t('No screen yet')}
-              why={t(
-                'A layout comes from an editor of screens: bring its file in with “npm run cli -- screens import FILE.json”. An empty draft can be made here.',
-              )}
+              why={
+                <>
+                  {t('A layout comes from an editor of screens. A file brings it in:')} <code>npm run cli -- screens import FILE.json</code>
+                  . {t('An empty draft can be made here.')}
+                </>
+              }
               action={make}
               curl={curlOf('v4CreateScreen', { body: { name: 'Summer paywall' } })}
             />
