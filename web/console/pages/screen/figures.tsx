@@ -30,7 +30,7 @@ type Kpis = Readonly<Record<string, ScreenKpi>>
 type Shown = { kpis: Kpis; period: ScreenAnalyticsPeriod; code: string; currency: string; zone: string; range: string }
 
 /** What was sold on a screen and how often it was seen: all figures beside each other, one of them as a chart, their course as a table. */
-export function Figures({ id }: { id: string }) {
+export default function Figures({ id }: { id: string }) {
   const [search] = useAddress()
   const { range, zone, currency, query } = useScreenQuestion(search)
   const input = { path: { screen_id: id }, query }

@@ -15,11 +15,11 @@ import { Page } from '../../parts/page.tsx'
 import { t } from '../../parts/t.ts'
 import { To } from '../../parts/to.tsx'
 import { type Use, Uses } from '../../parts/uses.tsx'
-import { Figures } from './figures.tsx'
 import { About, Actions } from './head.tsx'
 import { Holds } from './holds.tsx'
 import { Standing } from './standing.tsx'
 
+const Figures = lazy(() => import('./figures.tsx'))
 const Publish = lazy(() => import('./publish.tsx'))
 const Rename = lazy(() => import('./rename.tsx'))
 const DeleteScreen = lazy(() => import('./delete-screen.tsx'))
@@ -68,7 +68,9 @@ function Shown({ screen, failed }: { screen: ShownScreen; failed: React.ReactNod
     <Page wide title={screen.name} about={<About screen={screen} />} actions={<Actions screen={screen} denied={denied} />}>
       {failed}
       <Standing screen={screen} />
-      <Figures id={screen.id} />
+      <Suspense fallback={<Bars shape="chart" />}>
+        <Figures id={screen.id} />
+      </Suspense>
       <div className={screen.used_by ? 'grid two start' : undefined}>
         <Holds screen={screen} />
         {screen.used_by && (
