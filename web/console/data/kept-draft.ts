@@ -25,7 +25,11 @@ export function useKeptDraft<Draft, Base>(name: string, base: Base, draftOf: (ba
     isOld,
     type: (change: Partial<Draft>) => put({ ...now, draft: { ...now.draft, ...change } }),
     rebase: (newer: Base) => put({ ...now, base: newer }),
-    take: (newer: Base) => put({ base: newer, draft: draftOf(newer) }),
+    take: (newer: Base) => {
+      forget()
+      setOld(false)
+      setNow({ base: newer, draft: draftOf(newer) })
+    },
     discard: () => {
       forget()
       setOld(false)

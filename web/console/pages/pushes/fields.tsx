@@ -74,12 +74,12 @@ const SENDERS = ['onesignal', 'firebase']
 
 /** The integrations that a push can name; undefined while they are not read. */
 export function useSenders() {
-  const { data } = useRead('v4ListIntegrations', {})
-  return data?.data.filter(({ integration }) => SENDERS.includes(integration.toLowerCase()))
+  const { data, error } = useRead('v4ListIntegrations', {})
+  return { senders: data?.data.filter(({ integration }) => SENDERS.includes(integration.toLowerCase())), error }
 }
 
 function Through({ draft, error, onType }: { draft: Draft; error: string | undefined; onType: Props['onType'] }) {
-  const senders = useSenders() ?? []
+  const { senders = [], error: unread } = useSenders()
   const chosen = draft.integration_id
   const byItself = t('Chosen for each person when it is sent')
   const options = senders.map(({ id, title, integration }) => ({ code: id, label: `${title} (${integration})` }))
@@ -95,6 +95,7 @@ function Through({ draft, error, onType }: { draft: Draft; error: string | undef
         chosen={[chosen ?? '']}
         onPick={code => onType({ integration_id: code === '' ? null : code })}
       />
+      {unread && <p className="push-fault">{t('The integrations could not be read: {why}', { why: unread.message })}</p>}
       {error && (
         <p className="push-fault" role="alert">
           {error}

@@ -1,4 +1,4 @@
-import { lazy, Suspense } from 'react'
+import { lazy, Suspense, useEffect, useRef } from 'react'
 import type { Push } from '../../../../clients/typescript/src/index.ts'
 import { useAddress } from '../../data/address.ts'
 import { useRead } from '../../data/read.ts'
@@ -35,6 +35,12 @@ export default function PushDrawer({ id, denied, onClose }: Props) {
   useKeys(
     denied === undefined && push !== undefined ? { e: { says: t('Edit the push'), run: () => set({ tab: 'edit' }, { push: true }) } } : {},
   )
+  // What had the focus is gone with its tab.
+  const shownTab = useRef(tab)
+  useEffect(() => {
+    if (shownTab.current !== tab) document.querySelector<HTMLElement>('.drawer')?.focus()
+    shownTab.current = tab
+  }, [tab])
   const title = push === undefined ? t('Push') : tab === 'edit' ? t('Edit the push') : tab === 'delete' ? t('Delete this push') : push.name
   return (
     <Drawer title={<bdi>{title}</bdi>} onClose={tab === undefined ? onClose : back}>
@@ -62,7 +68,7 @@ export default function PushDrawer({ id, denied, onClose }: Props) {
 function Shown({ push, denied }: { push: Push; denied: string | undefined }) {
   const [, set] = useAddress()
   const app = useAppName()
-  const senders = useSenders()
+  const { senders } = useSenders()
   const { id, title, body, image_url, deep_link, data, integration_id, used_by = [], created_at, updated_at } = push
   const sender = senders?.find(one => one.id === integration_id)
   return (
