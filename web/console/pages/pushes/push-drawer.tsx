@@ -110,8 +110,7 @@ function Shown({ push, denied }: { push: Push; denied: string | undefined }) {
         </>
       )}
       <h3 className="push-title">{t('Sent by')}</h3>
-      {used_by.length === 0 ? <p className="soft">{t('No automation names it.')}</p> : <Uses of={used_by} />}
-      {used_by.length === MOST && <p className="soft">{t('These are the first {n}; there may be more.', { n: MOST })}</p>}
+      {used_by.length === 0 ? <p className="soft">{t('No automation names it.')}</p> : <Uses of={used_by} more={used_by.length === MOST} />}
       <div className="push-acts">
         <ShowTheCall name="v4GetPush" input={{ path: { push_id: id } }} />
         <Act denied={denied} size="xs" variant="default" onClick={() => set({ tab: 'delete' }, { push: true })}>

@@ -23,7 +23,7 @@ export default function DeleteScreen({
         id={screen.id}
         denied={denied}
         changes={['v4ListScreens']}
-        uses={screen.used_by}
+        uses={screen.used_by?.filter(use => use.prevents_deletion !== false)}
         onDone={() => {
           say(t('The screen is deleted'))
           go({ to: '/screens' })

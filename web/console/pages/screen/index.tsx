@@ -25,7 +25,7 @@ const Rename = lazy(() => import('./rename.tsx'))
 const DeleteScreen = lazy(() => import('./delete-screen.tsx'))
 
 /** `used_by`: where the service tells it. */
-export type ShownScreen = Screen & { used_by?: readonly Use[] }
+export type ShownScreen = Screen & { used_by?: readonly Use[]; used_by_has_more?: boolean }
 
 /** One screen: whether apps show it, what was sold on it, and what it holds. */
 export default function OneScreen() {
@@ -75,7 +75,11 @@ function Shown({ screen, failed }: { screen: ShownScreen; failed: React.ReactNod
         <Holds screen={screen} />
         {screen.used_by && (
           <Card title={t('Used by')}>
-            {screen.used_by.length > 0 ? <Uses of={screen.used_by} /> : <p className="soft">{t('Nothing names this screen.')}</p>}
+            {screen.used_by.length > 0 ? (
+              <Uses of={screen.used_by} more={screen.used_by_has_more === true} />
+            ) : (
+              <p className="soft">{t('Nothing names this screen.')}</p>
+            )}
           </Card>
         )}
       </div>
