@@ -22,6 +22,7 @@ const BY_NAME = [
   'console/promises',
   'console/segments',
   'console/experiments',
+  'console/screens',
 ]
 
 // Of this hour: see test/harness/effort.ts.

@@ -6156,7 +6156,7 @@ export interface components {
             /** @enum {string} */
             object: "audit_entry";
             id: string;
-            /** @description Only a name; no operation reads one entry. */
+            /** @description Only a name; `filter[id]` of the list finds the entry. */
             url: string;
             created_at: components["schemas"]["Time"];
             actor: components["schemas"]["Actor"];
@@ -6993,7 +6993,7 @@ export interface components {
             finished_at: components["schemas"]["NullableTime"];
             /** @description The timeline, in order of begin. */
             steps: components["schemas"]["AutomationRunStep"][];
-            /** @description The steps that come next, without those nested in them; empty when the run has ended. */
+            /** @description The steps that come next for certain, without those nested in them; empty when the run has ended. */
             ahead: components["schemas"]["AutomationStepAhead"][];
         };
         /**
@@ -10518,8 +10518,19 @@ export interface components {
             };
             /** @description The integration that sends it; null chooses one when it is sent. */
             integration_id: string | null;
+            /** @description The first 50 automations that name it, active and paused ones first; only where pushes are read. */
+            used_by?: components["schemas"]["PushUse"][];
             created_at: components["schemas"]["Time"];
             updated_at: components["schemas"]["Time"];
+        };
+        PushUse: {
+            /** @enum {string} */
+            object: "automation";
+            id: string;
+            /** @description Null where the key lacks `automations:read`. */
+            name: string | null;
+            /** @enum {string} */
+            status: "active" | "inactive" | "paused";
         };
         PushList: {
             object: components["schemas"]["ListObject"];
@@ -11320,7 +11331,13 @@ export interface components {
             data: {
                 kpis: components["schemas"]["ScreensOverviewKpis"];
                 period: components["schemas"]["ScreenAnalyticsPeriod"];
+                screens?: {
+                    uid: string;
+                    kpis: components["schemas"]["ScreensOverviewKpis"];
+                }[];
             };
+            /** @description Everything that was recorded before this Unix second counts. */
+            as_of?: number;
             unconverted?: components["schemas"]["AnalyticsUnconverted"];
             behind?: components["schemas"]["AnalyticsBehind"];
         };
@@ -11346,6 +11363,8 @@ export interface components {
                     type: components["schemas"]["ScreenType"];
                 };
             };
+            /** @description Everything that was recorded before this Unix second counts. */
+            as_of?: number;
             unconverted?: components["schemas"]["AnalyticsUnconverted"];
             behind?: components["schemas"]["AnalyticsBehind"];
         };
@@ -11372,6 +11391,10 @@ export interface components {
             to: number;
             /** @enum {string} */
             unit: "hour" | "day" | "week" | "month";
+            /** @description When each bucket of the sparklines begins. */
+            starts?: number[];
+            /** @description When the last bucket begins, if the window or now cuts it. */
+            partial_from?: number | null;
         };
         /**
          * @example {
@@ -11478,6 +11501,11 @@ export interface components {
             prod_key: string;
             /** @description `test_` and the Project Key, likewise. */
             sandbox_key: string;
+            /** @description The screen that apps are shown for this `context_key` now; only where one screen is read. */
+            in_context?: {
+                id: string;
+                name: components["schemas"]["ScreenName"];
+            } | null;
             /** @description Ids of the products that the content refers to, in the order of their first appearance. */
             used: string[];
         };
@@ -17846,6 +17874,13 @@ export interface operations {
                  * @example Europe/Berlin
                  */
                 timezone?: components["parameters"]["FiguresTimezone"];
+                /**
+                 * @description Ids of screens whose own figures `data.screens` has, in this order.
+                 * @example [
+                 *       "scr_0mfa1k3p2000q7w2e8r1"
+                 *     ]
+                 */
+                "screens[]"?: components["schemas"]["IdInPath"][];
             };
             header?: {
                 /**
@@ -24211,6 +24246,16 @@ export interface operations {
                  * @example premium_monthly
                  */
                 "filter[resource_id]"?: string;
+                /**
+                 * @description Only entries of the actor with this id.
+                 * @example anna@example.com
+                 */
+                "filter[actor_id]"?: string;
+                /**
+                 * @description Only the entry with this id.
+                 * @example aud_0mfa1k3p2000q7w2e8r1
+                 */
+                "filter[id]"?: string;
                 /**
                  * @description Only entries of this time or later.
                  * @example 2026-02-01T00:00:00Z

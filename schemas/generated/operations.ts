@@ -2258,6 +2258,7 @@ export const descriptions: readonly OperationDescription[] = [
       { name: 'environment', type: 'integer', array: false },
       { name: 'currency', type: 'string', array: false },
       { name: 'timezone', type: 'string', array: false },
+      { name: 'screens[]', type: 'string', array: true },
     ],
     validate: {
       path: null,
@@ -2414,7 +2415,7 @@ export const descriptions: readonly OperationDescription[] = [
     ],
     validate: {
       path: v.v4GetScreenPath,
-      query: v.v4GetScreensAnalyticsOverviewQuery,
+      query: v.v4GetScreenAnalyticsQuery,
       body: null,
       answer: { 200: v.answerScreenAnalytics, 400: v.answerError, 401: v.answerError, 403: v.answerError, 404: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
     },
@@ -5033,6 +5034,8 @@ export const descriptions: readonly OperationDescription[] = [
       { name: 'filter[operation][]', type: 'string', array: true },
       { name: 'filter[actor][]', type: 'string', array: true },
       { name: 'filter[resource_id]', type: 'string', array: false },
+      { name: 'filter[actor_id]', type: 'string', array: false },
+      { name: 'filter[id]', type: 'string', array: false },
       { name: 'from', type: 'string', array: false },
       { name: 'to', type: 'string', array: false },
     ],

@@ -114,6 +114,7 @@ export const v4GetScreenPath: ValidateFunction
 export const v4GetScreenQuery: ValidateFunction
 export const answerScreenSummary: ValidateFunction
 export const answerScreenAnalytics: ValidateFunction
+export const v4GetScreenAnalyticsQuery: ValidateFunction
 export const answerAnalyticsChartMeta: ValidateFunction
 export const v4GetAnalyticsChartMetaQuery: ValidateFunction
 export const answerAnalyticsFactList: ValidateFunction

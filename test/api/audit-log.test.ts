@@ -154,6 +154,13 @@ describe('the list', () => {
     expect(await found('?filter[actor][]=cli')).toEqual(['change'])
     expect(await found('?filter[resource_id]=p1')).toEqual(['drop', 'make'])
     expect(await found('?filter%5Bresource_id%5D=none')).toEqual([])
+    expect(await found('?filter[actor_id]=root')).toEqual(['change'])
+    expect(await found('?filter[actor_id]=roo')).toEqual([])
+    const [dropped, changed] = await log(project.secret)
+    expect(await found(`?filter[id]=${changed!.id}`)).toEqual(['change'])
+    expect(await found(`?filter[id]=${dropped!.id}&filter[resource][]=product`)).toEqual([])
+    expect(await operations(project.sandbox, `?filter[id]=${dropped!.id}`)).toEqual(['drop'])
+    expect(await operations(project.sandbox, `?filter[id]=${changed!.id}`)).toEqual([])
     // The row of a cursor need not match the filter: the page continues after it.
     const [last] = await log(project.secret)
     expect(await found(`?filter[resource][]=product&starting_after=${last!.id}`)).toEqual(['change', 'make'])
@@ -186,8 +193,8 @@ describe('the list', () => {
   test('reads only its page of a long log', async () => {
     const project = await api.newProject()
     await api.pool.query(
-      `insert into audit_log (project, environment, id, created_at, actor_kind, operation, resource, resource_id)
-       select $1, case when n % 100 > 0 then $2::int end, 'aud_' || lpad(n::text, 20, '0'), now() - make_interval(secs => n), 'system', 'x', 'y', 'r' || n
+      `insert into audit_log (project, environment, id, created_at, actor_kind, actor_id, operation, resource, resource_id)
+       select $1, case when n % 100 > 0 then $2::int end, 'aud_' || lpad(n::text, 20, '0'), now() - make_interval(secs => n), 'system', 'a' || n % 4000, 'x', 'y', 'r' || n
        from generate_series(1, 20000) n`,
       [project.id, project.production],
     )
@@ -206,6 +213,8 @@ describe('the list', () => {
     expect((await fetchOne({})).rows[0]).toMatchObject({ resource_id: 'r501' })
     expect((await fetchOne({ resourceId: 'r1500' })).rows).toHaveLength(1)
     expect((await fetchOne({ resourceId: 'r1511' })).rows).toHaveLength(1)
+    expect((await fetchOne({ actorId: 'a501' })).rows).toHaveLength(5)
+    expect((await fetchOne({ id: `aud_${'19999'.padStart(20, '0')}` })).rows).toHaveLength(1)
     expect((await read()) - before).toBeLessThan(1000)
     await one.end()
   })

@@ -48,7 +48,7 @@ describe('a push', () => {
       created_at: expect.any(String),
       updated_at: answer.body.created_at,
     })
-    expect((await api.call('GET', answer.body.url)).body).toEqual(answer.body)
+    expect((await api.call('GET', answer.body.url)).body).toEqual({ ...answer.body, used_by: [] })
     expect(await entriesOf(id)).toMatchObject([{ operation: 'v4CreatePush', resource: 'push', before: null, after: answer.body }])
   })
 
@@ -60,7 +60,7 @@ describe('a push', () => {
     const answer = await replace(push.id, { name: 'Short', body: 'B' })
     const bare = { name: 'Short', body: 'B', title: '', image_url: null, deep_link: null, data: {}, integration_id: null }
     expect([answer.status, answer.body]).toEqual([200, { ...push, ...bare, updated_at: expect.not.stringMatching('2026-01-01') }])
-    expect((await api.call('GET', push.url)).body).toEqual(answer.body)
+    expect((await api.call('GET', push.url)).body).toEqual({ ...answer.body, used_by: [] })
     const [entry] = await entriesOf(push.id)
     expect(entry).toMatchObject({ operation: 'v4UpdatePush', before: { name: FULL.name }, after: { name: 'Short' } })
   })
@@ -152,7 +152,7 @@ describe('the integration of a push', () => {
         expect([answer.status, answer.body.error.code]).toEqual([404, 'not_found'])
         expect(answer.body.error.message).toContain('integration_id')
       }
-    expect((await api.call('GET', push.url)).body).toEqual(push)
+    expect((await api.call('GET', push.url)).body).toEqual({ ...push, used_by: [] })
   })
 
   test('is locked during the creation of the push: a creation that waits for its deletion is 404', async () => {
@@ -198,6 +198,29 @@ describe('a push in use', () => {
     expect((await api.call('GET', url)).status).toBe(expected === 409 ? 200 : 404)
     if (expected === 409) expect(answer.body.error.code).toBe('conflict')
     expect((await remove(free)).status).toBe(204)
+  })
+
+  test('is told by the push and by the list, those first that prevent its deletion', async () => {
+    const { secret: key, production } = await api.newProject()
+    const [used, free] = [await made({}, { key }), await made({}, { key })]
+    const automation = (status: string, data: object) => storedAutomation(api.pool, production, status, data)
+    const idle = await automation('inactive', action(used.id))
+    const twice = { ...action(used.id), steps: [...step(used.id).steps, { id: 'again', type: 'push', push: used.id }] }
+    const paused = await automation('paused', twice)
+    await automation('active', step('psh_another'))
+    const use = (id: string, status: string) => ({ object: 'automation', id, name: 'Stored', status })
+    const used_by = [use(paused, 'paused'), use(idle, 'inactive')]
+    expect((await api.call('GET', used.url, { key })).body).toEqual({ ...used, used_by })
+    expect((await api.call('GET', '/v4/pushes', { key })).body.data).toEqual([
+      { ...free, used_by: [] },
+      { ...used, used_by },
+    ])
+    const named = { name: 'Pushes', scopes: ['pushes:read'] }
+    const pushesOnly = (await api.call('POST', '/v4/api-keys', { key, body: named })).body
+    expect((await api.call('GET', used.url, { key: pushesOnly.key })).body.used_by.map(({ name }: { name: unknown }) => name)).toEqual([
+      null,
+      null,
+    ])
   })
 
   test('by an earlier version only can be deleted', async () => {

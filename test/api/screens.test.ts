@@ -52,8 +52,9 @@ describe('a screen', () => {
       used: [],
       ...uses,
     })
-    expect((await api.call('GET', answer.body.url)).body).toEqual(answer.body)
-    expect((await api.call('GET', `${answer.body.url}?render=true`)).body).toEqual(answer.body)
+    const read = { ...answer.body, in_context: null }
+    expect((await api.call('GET', answer.body.url)).body).toEqual(read)
+    expect((await api.call('GET', `${answer.body.url}?render=true`)).body).toEqual(read)
     expect((await api.call('GET', `${answer.body.url}?render=false`)).body).toEqual({ ...summary, ...uses })
     expect((await api.call('GET', `${answer.body.url}?render=`)).body.error.details[0].field).toBe('render')
   })
@@ -100,6 +101,18 @@ describe('a screen', () => {
       { operation: 'v4PublishScreen', before: { status: 'draft' }, after: { status: 'published' } },
       { operation: 'v4CreateScreen', before: null },
     ])
+  })
+
+  test('says which screen is shown for its context: the one that was published last', async () => {
+    const { secret: key } = await api.newProject()
+    const [first, second] = [await create('First', { key }), await create('Second', { key })]
+    for (const { id } of [first, second]) await design(id)
+    const shown = async ({ url }: { url: string }) => (await api.call('GET', url, { key })).body.in_context
+    expect(await shown(first)).toBeNull()
+    await publish(first.id, { key })
+    expect(await shown(second)).toEqual({ id: first.id, name: 'First' })
+    await publish(second.id, { key })
+    expect([await shown(first), await shown(second)]).toEqual(Array(2).fill({ id: second.id, name: 'Second' }))
   })
 
   test('is published once by 50 concurrent requests', async () => {
@@ -155,6 +168,7 @@ describe('a copy', () => {
     const { background, default_lang, configs, content, used } = original
     expect(made).toEqual({
       ...body,
+      in_context: null,
       background,
       default_lang,
       configs,

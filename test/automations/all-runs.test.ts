@@ -25,7 +25,7 @@ const idsOf = (runs: Run[]) => runs.map(({ id }) => id)
 const get = async (id: string, project = fixture): Promise<Run> => (await project.call('GET', `/v4/automation-runs/${id}`)).body
 
 /** As a worker leaves a run whose step has failed once, or that has ended. */
-async function put(id: string, status: string, step?: { id: string; type: string; status: string; attempts?: object[] }) {
+async function put(id: string, status: string, step?: { id: string; type: string; status: string; attempts?: object[] }, n = 0) {
   const { rows } = await api.pool.query('select number from automation_runs where id = $1', [id])
   const { number } = rows[0]
   const isOver = ['failed', 'succeeded'].includes(status)
@@ -37,8 +37,8 @@ async function put(id: string, status: string, step?: { id: string; type: string
   if (step)
     await api.pool.query(
       `insert into automation_steps (run, n, step_id, type, status, started_at, due_at, attempts)
-       values ($1, 0, $2, $3, $4, '2026-03-01T12:00:00Z', '2026-03-01T12:01:00Z', $5)`,
-      [number, step.id, step.type, step.status, JSON.stringify(step.attempts ?? [])],
+       values ($1, $6, $2, $3, $4, '2026-03-01T12:00:00Z', '2026-03-01T12:01:00Z', $5)`,
+      [number, step.id, step.type, step.status, JSON.stringify(step.attempts ?? []), n],
     )
   if (isOver) await api.pool.query(`delete from due where kind = 'automation-run' and id = $1`, [number])
   for (const note of [noteUnsuccessful, noteRetrying])
@@ -197,4 +197,22 @@ test('shows the steps ahead with the latest time at which each begins, as far as
   ])
   await project.call('POST', `/v4/automation-runs/${id}/cancel`)
   expect((await get(id, project)).ahead).toEqual([])
+})
+
+test('shows nothing behind a step in which the run may end', async () => {
+  const project = await automationProject(api)
+  const user = await project.user()
+  const end = (id: string) => ({ id, type: 'exit' })
+  const set = (id: string) => ({ id, type: 'set_property', key: 'k', value: 'v' })
+  const fork = { id: 'fork', type: 'branch', conditions: [], then: [], else: [set('inner'), end('out')] }
+  const hear = { id: 'hear', type: 'wait_for_event', event: 'heard', timeout: 'P1D', on_timeout: [fork] }
+  await project.automation({ steps: [set('first'), hear, set('last')] })
+  await project.post([{ event_name: 'go', customer_uid: user }])
+  await project.read()
+  const [{ id }] = await list('', project)
+  const ahead = async () => (await get(id, project)).ahead.map((step: Run) => step.step_id)
+  expect(await ahead()).toEqual(['first', 'hear'])
+  await put(id, 'running', { id: 'first', type: 'set_property', status: 'succeeded' })
+  await put(id, 'waiting', { id: 'hear', type: 'wait_for_event', status: 'waiting' }, 1)
+  expect(await ahead()).toEqual([])
 })

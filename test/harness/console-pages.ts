@@ -56,6 +56,8 @@ export const consolePages = ({
   experiment,
   group,
   draft,
+  screen,
+  push,
 }: Told): ConsolePage[] => [
   { name: 'overview', path: '/', full: 'a.tile .tile-value .figure', empty: '.first-steps', drawers: [] },
   { name: 'charts', path: '/charts', full: 'a.tile .tile-value .figure', empty: 'a.tile .tile-value .figure', drawers: [] },
@@ -108,6 +110,22 @@ export const consolePages = ({
     full: '[data-row]',
     empty: '.empty',
     drawers: ['at=new', 'at=one.__proto__', 'at=edit.__proto__', 'at=delete.constructor'],
+  },
+  { name: 'screens', path: '/screens', full: '[data-row]', empty: '.empty', drawers: ['at=new'] },
+  {
+    name: 'screen',
+    path: `/screens/${screen}`,
+    full: '.source pre',
+    empty: '.empty',
+    drawers: ['at=publish', 'at=edit', 'at=delete'],
+  },
+  { name: 'its markup', isTab: true, path: `/screens/${screen}?source=html`, full: '.screen-part', empty: '.empty', drawers: [] },
+  {
+    name: 'pushes',
+    path: '/pushes',
+    full: '[data-row]',
+    empty: '.empty',
+    drawers: ['at=new', `at=${push}`, `at=${push}&tab=edit`, `at=${push}&tab=delete`],
   },
   { name: 'automations', path: '/automations', full: '.automations-title', empty: '.empty', drawers: [] },
   {
@@ -204,6 +222,8 @@ export type Told = {
   experiment: string
   group: string
   draft: string
+  screen: string
+  push: string
 }
 
 /** A project whose every text is hostile: names, products, campaigns, screens, properties, views, annotations, keys. */
@@ -257,6 +277,7 @@ export async function tellHostile(api: TestApi): Promise<Told> {
   return {
     ...(await tellReports(api)),
     ...(await tellExperiments(api, customer)),
+    ...(await tellScreens(api)),
     integration,
     delivery,
     customer,
@@ -341,6 +362,35 @@ async function hostileRuns(api: TestApi, user: string): Promise<string> {
     if (n === HOSTILE.length) id = made
   }
   return id
+}
+
+/** Screens and pushes with such texts; the last draft would replace another screen of its context. */
+async function tellScreens(api: TestApi): Promise<Pick<Told, 'screen' | 'push'>> {
+  let [screen, push] = ['', '']
+  for (const text of [...HOSTILE, 'w'.repeat(255)]) {
+    screen = (await api.call('POST', '/v4/screens', { body: { name: text } })).body.id
+    const content = {
+      [text]: text,
+      html: `<p style="color:red" title="${text}">${text}</p><script>document.title='stolen'</script>`,
+      long: LONGEST,
+    }
+    await api.pool.query(
+      `update screens set context_key = $2, background = $3, default_lang = $3, content = $4, used = $5, type = 'paywall' where id = $1`,
+      [screen, LONGEST.slice(0, 256), text.slice(0, 256), JSON.stringify(content), HOSTILE],
+    )
+    // What is published is an annotation of charts, where the sign would turn round the words behind the name.
+    if (!text.includes('\u202E') && text !== 'w'.repeat(255)) await api.call('POST', `/v4/screens/${screen}/publish`)
+    const more = {
+      image_url: text,
+      deep_link: LONGEST,
+      data: JSON.parse(`{${JSON.stringify(text)}: ${JSON.stringify(text)}, "long": ${JSON.stringify(LONGEST)}}`),
+    }
+    push = (await api.call('POST', '/v4/pushes', { body: { name: text, title: text, body: text, ...more } })).body
+      .id
+    const data = { initiators: [{ uid: 'note_1', type: 'event' }], actions: { push } }
+    await api.call('POST', '/v4/automations', { body: { name: text, status: 'active', data } })
+  }
+  return { screen, push }
 }
 
 /** Reports with every outcome, to destinations with hostile names, and an export. */

@@ -14,6 +14,8 @@ import { ROOT } from '../house/sources.ts'
 const READ_BY: Record<string, string> = {
   mcp_grants_by_client: 'domain/operators/grants/clients.ts',
   mcp_tokens_by_grant: 'domain/operators/mcp-calls/retention.ts',
+  audit_log_by_actor: 'domain/kernel/audit/list.ts',
+  audit_log_of_project_by_actor: 'domain/kernel/audit/list.ts',
   apple_ads_updates_by_age: 'domain/integrations/apple-ads/update-records.ts',
   apple_ads_updates_of_entity: 'domain/integrations/apple-ads/update-records.ts',
   alerts_told: 'domain/oversight/alerts/alert.ts',

@@ -64,5 +64,7 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     // A file in a page would be a data: address, which the policy of the page refuses for fonts.
     assetsInlineLimit: 0,
+    // The frame lists the files of all pages: names of parts in theirs would add a kB to it. The manifest has the names.
+    rollupOptions: { output: { chunkFileNames: 'assets/[hash].js', assetFileNames: 'assets/[hash][extname]' } },
   },
 })

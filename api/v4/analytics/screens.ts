@@ -1,3 +1,4 @@
+import type { Bucket } from '../../../domain/analytics/figures/buckets.ts'
 import { roundedFigure } from '../../../domain/analytics/figures/charts/rounding.ts'
 import { type CommonQuery, type FigureQuestion, queryContext, readQuestion } from '../../../domain/analytics/figures/question.ts'
 import type { ScreenKpi } from '../../../domain/analytics/figures/screens/kpi.ts'
@@ -38,7 +39,15 @@ function shownKpis<Code extends keyof typeof PLACES>(kpis: Record<Code, ScreenKp
   return Object.fromEntries(shown) as Record<Code, ShownKpi>
 }
 
-const period = ({ window, unit }: FigureQuestion) => ({ from: window.from, to: window.to, unit })
+/** The last bucket is cut by the end of the window, or by now. */
+function period({ window, unit, now }: FigureQuestion, buckets: readonly Bucket[]) {
+  const last = buckets.at(-1)
+  const isPartial = last !== undefined && (last.isCut || now < last.to)
+  return {
+    ...{ from: window.from, to: window.to, unit, starts: buckets.map(({ from }) => from) },
+    partial_from: isPartial ? last.from : null,
+  }
+}
 
 type ScreenQuestion = {
   query: CommonQuery & { currency: string }
@@ -54,12 +63,15 @@ async function questionOf({ query, environment, environmentKind, db }: ScreenQue
 
 export const v4GetScreensAnalyticsOverview = expensiveRead('v4GetScreensAnalyticsOverview', async call => {
   const question = await questionOf(call)
-  const figures = await screensOverview(call.deps.facts, call.environment, question)
+  const asked = call.query['screens[]']
+  const figures = await screensOverview(call.deps.facts, call.environment, question, asked)
+  const screens = figures.screens.map(({ uid, kpis }) => ({ uid, kpis: shownKpis(kpis) }))
   return {
     body: {
       object: 'screens_analytics_overview' as const,
       url: '/v4/screens/analytics/overview',
-      data: { kpis: shownKpis(figures.kpis), period: period(question) },
+      data: { kpis: shownKpis(figures.kpis), period: period(question, figures.buckets), ...(asked && { screens }) },
+      as_of: figures.asOf,
       ...unconverted(figures.unconverted),
       ...behindField(figures.behind),
     },
@@ -75,7 +87,8 @@ export const v4GetScreenAnalytics = expensiveRead('v4GetScreenAnalytics', async 
     body: {
       object: 'screen_analytics' as const,
       url: `/v4/screens/${id}/analytics`,
-      data: { kpis: shownKpis(figures.kpis), period: period(question), screen: { uid: id, name, status, type } },
+      data: { kpis: shownKpis(figures.kpis), period: period(question, figures.buckets), screen: { uid: id, name, status, type } },
+      as_of: figures.asOf,
       ...unconverted(figures.unconverted),
       ...behindField(figures.behind),
     },

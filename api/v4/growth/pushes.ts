@@ -1,14 +1,34 @@
 import type { Push } from '../../../domain/growth/pushes/push.ts'
 import { createPush, deletePush, getPush, listPushes, updatePush } from '../../../domain/growth/pushes/push.ts'
 import { audit } from '../../../domain/kernel/audit/record.ts'
+import type { Environment } from '../../../domain/kernel/environment.ts'
+import { automationsSending } from '../../../domain/kernel/references/automations-sending.ts'
+import { permits, type Scopes } from '../../../domain/projects/authority.ts'
+import type { Db } from '../../../store/connect.ts'
 import { inTransaction, onPool } from '../../operation.ts'
 import { cursorPage, restartedHeader } from '../../pagination.ts'
 
 const shown = ({ id, ...rest }: Push) => ({ object: 'push' as const, id, url: `/v4/pushes/${id}`, ...rest })
 
-export const v4ListPushes = onPool('v4ListPushes', async ({ query: { limit, starting_after }, environment, db }) => {
+/** What uses each push. A key that may not read automations learns how many and in which status, and no names. */
+async function usesOf(db: Db, environment: Environment, pushes: readonly Push[], scopes: Scopes) {
+  const ids = pushes.map(({ id }) => id)
+  const found = ids.length === 0 ? new Map<string, never[]>() : await automationsSending(db, environment, ids)
+  const seesNames = permits(scopes, 'automations:read')
+  return ({ id }: Push) => ({
+    used_by: (found.get(id) ?? []).map(({ name, ...automation }) => ({
+      object: 'automation' as const,
+      ...automation,
+      name: seesNames ? name : null,
+    })),
+  })
+}
+
+export const v4ListPushes = onPool('v4ListPushes', async ({ query: { limit, starting_after }, environment, db, principal }) => {
   const { rows, restarted } = await listPushes(db, environment, limit, starting_after)
-  return { body: cursorPage({ url: '/v4/pushes', rows, limit, item: shown }), headers: restartedHeader(restarted) }
+  const uses = await usesOf(db, environment, rows, principal.scopes)
+  const item = (push: Push) => ({ ...shown(push), ...uses(push) })
+  return { body: cursorPage({ url: '/v4/pushes', rows, limit, item }), headers: restartedHeader(restarted) }
 })
 
 export const v4CreatePush = inTransaction('v4CreatePush', async ({ body, environment, trail, tx }) => {
@@ -17,9 +37,10 @@ export const v4CreatePush = inTransaction('v4CreatePush', async ({ body, environ
   return { body: made }
 })
 
-export const v4GetPush = onPool('v4GetPush', async ({ path, environment, db }) => ({
-  body: shown(await getPush(db, environment, path.push_id)),
-}))
+export const v4GetPush = onPool('v4GetPush', async ({ path, environment, db, principal }) => {
+  const push = await getPush(db, environment, path.push_id)
+  return { body: { ...shown(push), ...(await usesOf(db, environment, [push], principal.scopes))(push) } }
+})
 
 export const v4UpdatePush = inTransaction('v4UpdatePush', async ({ path, body, environment, trail, tx }) => {
   const { before, after } = await updatePush(tx, environment, path.push_id, body)

@@ -1,3 +1,4 @@
+import { shownInContext } from '../../../domain/growth/screens/published.ts'
 import type { ScreenRow, ScreenSummaryRow } from '../../../domain/growth/screens/screen.ts'
 import {
   copyScreen,
@@ -67,9 +68,9 @@ export const v4CreateScreen = inTransaction('v4CreateScreen', async call => {
 
 export const v4GetScreen = onPool('v4GetScreen', async call => {
   const { path, query, environment, db } = call
-  const shown = query.render
-    ? screen(await getScreen(db, environment, path.screen_id), call)
-    : summary(await getScreenSummary(db, environment, path.screen_id))
+  if (!query.render) return { body: await withUses(db, call, summary(await getScreenSummary(db, environment, path.screen_id))) }
+  const row = await getScreen(db, environment, path.screen_id)
+  const shown = { ...screen(row, call), in_context: await shownInContext(db, environment, row.context_key) }
   return { body: await withUses(db, call, shown) }
 })
 

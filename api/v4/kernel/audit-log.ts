@@ -16,6 +16,8 @@ export const v4ListAuditLog = expensiveRead('v4ListAuditLog', async ({ query, pr
     operations: query['filter[operation][]'],
     actors: query['filter[actor][]'],
     resourceId: query['filter[resource_id]'],
+    actorId: query['filter[actor_id]'],
+    id: query['filter[id]'],
     from: query.from,
     to: query.to,
   }

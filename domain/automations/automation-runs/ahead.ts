@@ -22,12 +22,18 @@ function endOf(step: Step, begins: string | null): string | null {
   }
 }
 
+/** Whether an exit is nested in a step. Then it is open whether the run goes on after that step. */
+function mayExit(step: Step): boolean {
+  const nested = step.type === 'branch' ? [...step.then, ...step.else] : step.type === 'wait_for_event' ? step.on_timeout : []
+  return nested.some(one => one.type === 'exit' || mayExit(one))
+}
+
 const isWait = ({ type }: Step) => type === 'delay' || type === 'wait_until' || type === 'wait_for_event'
 const waits = (step: Step): boolean => (step.type === 'branch' ? [...step.then, ...step.else].some(waits) : isWait(step))
 
 /**
  * The steps that follow the present one of an unfinished run, as far as that is certain: of a branch that is ahead itself, and of the time-out of a
- * wait, only the branch and the wait. `now` and times as Postgres writes them.
+ * wait, only the branch and the wait, and nothing behind them if an exit is nested there. `now` and times as Postgres writes them.
  */
 export function stepsAhead(steps: Step[], timeline: readonly (Passed & { due_at: string | null })[], now: string): StepAhead[] {
   let next: ReturnType<typeof nextStep>['next']
@@ -39,13 +45,13 @@ export function stepsAhead(steps: Step[], timeline: readonly (Passed & { due_at:
   }
   if (!next) return []
   const recorded = timeline[next.n]
-  const rest = following(steps, next.step)
+  const rest = mayExit(next.step) ? [] : following(steps, next.step)
   // The end of an effect that is tried again or of a delivery is open.
   let at = recorded === undefined ? now : isWait(next.step) && endOf(next.step, now) !== null ? recorded.due_at : null
   const ahead: StepAhead[] = []
   for (const step of recorded === undefined ? [next.step, ...rest] : rest) {
     ahead.push({ step, begins_by: at })
-    if (step.type === 'exit') break
+    if (step.type === 'exit' || mayExit(step)) break
     at = endOf(step, at)
   }
   return ahead

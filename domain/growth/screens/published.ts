@@ -4,6 +4,8 @@ import type { Environment } from '../../kernel/environment.ts'
 /** A published screen as an app shows it. */
 export type PublishedScreen = { id: string; context_key: string | null; content: Record<string, unknown> }
 
+type ContextScreen = { id: string; name: string }
+
 const COLUMNS = 'id, context_key, content'
 
 export async function findPublished(db: Db, environment: Environment, id: string): Promise<PublishedScreen | undefined> {
@@ -24,6 +26,18 @@ export async function findPublishedFor(db: Db, environment: Environment, context
     values: [environment, contextKey],
   })
   return rows[0]
+}
+
+/** The screen of the context that was published last, as lists show it; null: the context has none. */
+export async function shownInContext(db: Db, environment: Environment, contextKey: string | null): Promise<ContextScreen | null> {
+  if (contextKey === null) return null
+  const { rows } = await db.query<ContextScreen>({
+    name: 'name-screen-of-context',
+    text: `select id, name from screens where environment = $1 and context_key = $2 and status = 'published'
+           order by published_at desc, id desc limit 1`,
+    values: [environment, contextKey],
+  })
+  return rows[0] ?? null
 }
 
 /** By context key, the screen of the context that was published last. */

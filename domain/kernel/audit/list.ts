@@ -22,6 +22,8 @@ type AuditFilter = {
   operations?: string[] | undefined
   actors?: ActorKind[] | undefined
   resourceId?: string | undefined
+  actorId?: string | undefined
+  id?: string | undefined
   from?: string | undefined
   to?: string | undefined
 }
@@ -56,6 +58,7 @@ export async function listAudit(
     `(select id, created_at from audit_log where ${scope}
         and ($4::text[] is null or resource = any($4)) and ($5::text[] is null or operation = any($5))
         and ($6::text[] is null or actor_kind = any($6)) and ($7::text is null or resource_id = $7)
+        and ($11::text is null or actor_id = $11) and ($12::text is null or id = $12)
         and ($8::timestamptz is null or created_at >= $8) and ($9::timestamptz is null or created_at < $9)
         and ($10::text is null or (created_at, id) < (select created_at, id from audit_log where id = $10))
       order by created_at desc, id desc limit $3)`
@@ -74,6 +77,8 @@ export async function listAudit(
       wholeSecond(filter.from),
       wholeSecond(filter.to),
       restarted ? null : (after ?? null),
+      filter.actorId ?? null,
+      filter.id ?? null,
     ],
   )
   return { rows, restarted }

@@ -66,7 +66,13 @@ test('a deleted screen is not found, and counts among all', async () => {
         revenue: { value: 10, prev: 0, sparkline: [0, 0, 10, 0] },
         conversion_rate: { value: 0, prev: 0, sparkline: [0, 0, 0, 0] },
       },
-      period: { from: AT - 2 * DAY, to: AT + 2 * DAY, unit: 'day' },
+      period: {
+        from: AT - 2 * DAY,
+        to: AT + 2 * DAY,
+        unit: 'day',
+        starts: [-2, -1, 0, 1].map(days => AT + days * DAY),
+        partial_from: null,
+      },
       screen: { uid: screen, name: 'Summer', status: 'draft', type: null },
     },
     unconverted: [{ currency: 'CHF', transactions: 1, amount: 10 }],
@@ -80,6 +86,29 @@ test('a deleted screen is not found, and counts among all', async () => {
     purchases: { value: 2 },
     conversion: { value: 2, sparkline: [0, 0, 0, 0] },
   })
+})
+
+test('the overview has the figures of each screen that is asked for, in that order', async () => {
+  const { key, screen, sale, sight } = await homeWithScreen()
+  const seen = (id: string, screen_id: string, more = {}) => sight(id, { properties: { screen_id }, ...more })
+  await postEvents(key, [
+    seen('view', screen),
+    seen('again', screen),
+    seen('shown', "o'other", { event_name: 'screen_shown' }),
+    sale('own', { screen_id: screen }),
+    sale('else', { screen_id: 'third', price: '30' }),
+  ])
+  const { body } = await answer(`/v4/screens/analytics/overview?${window}&screens[]=nobody&screens[]=third&screens[]=${screen}`, key)
+  const one = await answer(`/v4/screens/${screen}/analytics?${window}`, key)
+  expect(body.data.screens.map(({ uid }: { uid: string }) => uid)).toEqual(['nobody', 'third', screen])
+  const [nobody, third, own] = body.data.screens.map(({ kpis }: { kpis: object }) => kpis)
+  expect(nobody).toMatchObject({ views: { value: 0, sparkline: [0, 0, 0, 0] }, revenue: { value: 0 }, conversion: { value: 0 } })
+  expect(third).toMatchObject({ purchases: { value: 1 }, revenue: { value: 30, prev: 0, sparkline: [0, 0, 30, 0] } })
+  expect(own).toMatchObject({ views: { value: 2, sparkline: [0, 2, 0, 0] }, impressions: { value: 0 }, conversion: { value: 0.5 } })
+  for (const code of ['purchases', 'trials', 'revenue']) expect(own[code]).toEqual(one.body.data.kpis[code])
+  expect(body.data.kpis).toMatchObject({ impressions: { value: 1 }, purchases: { value: 2 }, revenue: { value: 40 } })
+  const faulty = await answer(`/v4/screens/analytics/overview?${window}&screens[]=o'other`, key)
+  expect([faulty.status, faulty.body.error.details[0].field]).toEqual([400, 'screens[]'])
 })
 
 test('events without user or screen, and closed screens, are no views', async () => {

@@ -1,8 +1,8 @@
 // What the pages of runs and of the audit log draw and say, as functions.
 import { describe, expect, test } from 'vitest'
-import { differenceOf } from '../../../web/console/pages/audit/difference.ts'
 import { durationText } from '../../../web/console/pages/automation/duration.ts'
 import { placeOf, stripOf } from '../../../web/console/pages/run/strip.ts'
+import { differenceOf } from '../../../web/console/parts/difference-lines.ts'
 
 const at = (minute: number) => new Date(Date.UTC(2026, 10, 29, 12, minute)).toISOString()
 const ms = (minute: number) => Date.parse(at(minute))

@@ -26,13 +26,10 @@ export const NAVIGATION: readonly { group: string; entries: readonly Entry[] }[]
     entries: [
       { to: '/catalogue', icon: 'catalogue', text: 'Catalogue', key: 'k' },
       { to: '/segments', icon: 'segment', text: 'Segments', key: 'm' },
-    ],
-  },
-  {
-    group: 'Growth',
-    entries: [
       { to: '/configurations', icon: 'knobs', text: 'Configurations', key: 'f' },
       { to: '/experiments', icon: 'versus', text: 'Experiments', key: 'v' },
+      { to: '/screens', icon: 'screen', text: 'Screens', key: 'w' },
+      { to: '/pushes', icon: 'push', text: 'Pushes', key: 'y' },
     ],
   },
   {

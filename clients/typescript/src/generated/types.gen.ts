@@ -1375,7 +1375,7 @@ export type AuditEntry = {
     object: 'audit_entry';
     id: string;
     /**
-     * Only a name; no operation reads one entry.
+     * Only a name; `filter[id]` of the list finds the entry.
      */
     url: string;
     created_at: Time;
@@ -2025,7 +2025,7 @@ export type AutomationRunDetail = {
      */
     steps: Array<AutomationRunStep>;
     /**
-     * The steps that come next, without those nested in them; empty when the run has ended.
+     * The steps that come next for certain, without those nested in them; empty when the run has ended.
      */
     ahead: Array<AutomationStepAhead>;
 };
@@ -4878,8 +4878,22 @@ export type Push = {
      * The integration that sends it; null chooses one when it is sent.
      */
     integration_id: string | null;
+    /**
+     * The first 50 automations that name it, active and paused ones first; only where pushes are read.
+     */
+    used_by?: Array<PushUse>;
     created_at: Time;
     updated_at: Time;
+};
+
+export type PushUse = {
+    object: 'automation';
+    id: string;
+    /**
+     * Null where the key lacks `automations:read`.
+     */
+    name: string | null;
+    status: 'active' | 'inactive' | 'paused';
 };
 
 export type PushList = {
@@ -5392,7 +5406,15 @@ export type ScreensAnalyticsOverview = {
     data: {
         kpis: ScreensOverviewKpis;
         period: ScreenAnalyticsPeriod;
+        screens?: Array<{
+            uid: string;
+            kpis: ScreensOverviewKpis;
+        }>;
     };
+    /**
+     * Everything that was recorded before this Unix second counts.
+     */
+    as_of?: number;
     unconverted?: AnalyticsUnconverted;
     behind?: AnalyticsBehind;
 };
@@ -5419,6 +5441,10 @@ export type ScreenAnalytics = {
             type: ScreenType;
         };
     };
+    /**
+     * Everything that was recorded before this Unix second counts.
+     */
+    as_of?: number;
     unconverted?: AnalyticsUnconverted;
     behind?: AnalyticsBehind;
 };
@@ -5457,6 +5483,14 @@ export type ScreenAnalyticsPeriod = {
     from: number;
     to: number;
     unit: 'hour' | 'day' | 'week' | 'month';
+    /**
+     * When each bucket of the sparklines begins.
+     */
+    starts?: Array<number>;
+    /**
+     * When the last bucket begins, if the window or now cuts it.
+     */
+    partial_from?: number | null;
 };
 
 export type ScreenInput = {
@@ -5544,6 +5578,13 @@ export type Screen = {
      * `test_` and the Project Key, likewise.
      */
     sandbox_key: string;
+    /**
+     * The screen that apps are shown for this `context_key` now; only where one screen is read.
+     */
+    in_context?: {
+        id: string;
+        name: ScreenName;
+    } | null;
     /**
      * Ids of the products that the content refers to, in the order of their first appearance.
      */
@@ -12548,6 +12589,10 @@ export type V4GetScreensAnalyticsOverviewData = {
          * An IANA zone: buckets are its calendar hours, days, weeks (from Monday) or months.
          */
         timezone?: string;
+        /**
+         * Ids of screens whose own figures `data.screens` has, in this order.
+         */
+        'screens[]'?: Array<IdInPath>;
     };
     url: '/v4/screens/analytics/overview';
 };
@@ -20280,6 +20325,14 @@ export type V4ListAuditLogData = {
          * Only entries about the object with this id.
          */
         'filter[resource_id]'?: string;
+        /**
+         * Only entries of the actor with this id.
+         */
+        'filter[actor_id]'?: string;
+        /**
+         * Only the entry with this id.
+         */
+        'filter[id]'?: string;
         /**
          * Only entries of this time or later.
          */

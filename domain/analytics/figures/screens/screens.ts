@@ -1,39 +1,58 @@
 import type { Environment } from '../../../kernel/environment.ts'
-import { frameOf } from '../charts/frame.ts'
+import type { Bucket } from '../buckets.ts'
+import { type Frame, frameOf } from '../charts/frame.ts'
 import { PER_UNIT } from '../charts/money.ts'
 import type { LeftOutMoney } from '../charts/unconverted.ts'
 import type { FactAccess } from '../open-source.ts'
 import type { FigureQuestion } from '../question.ts'
 import { addedKpi, type ScreenKpi, shareKpi } from './kpi.ts'
-import { salesOfScreens } from './sales.ts'
-import { seenScreens } from './seen.ts'
+import { type SalesOfScreens, salesOfScreens } from './sales.ts'
+import { type SeenScreens, seenScreens } from './seen.ts'
 
-export type ScreenFigures<Code extends string> = { kpis: Record<Code, ScreenKpi>; unconverted: LeftOutMoney[]; behind: number }
+/** `buckets`: those of the sparklines. `asOf`: what was recorded before this second counts. */
+export type ScreenFigures<Code extends string> = {
+  kpis: Record<Code, ScreenKpi>
+  buckets: Bucket[]
+  unconverted: LeftOutMoney[]
+  behind: number
+  asOf: number
+}
 
 type OverviewCode = 'views' | 'impressions' | 'trials' | 'purchases' | 'revenue' | 'conversion'
 
-/** All screens together, those included that are deleted. Throws `upstream_timeout` after 30 s in the facts or in the log. */
+type OverviewKpis = Record<OverviewCode, ScreenKpi>
+
+/**
+ * All screens together, those included that are deleted, and each of `screens` by itself. Throws `upstream_timeout` after 30 s in the facts or in the
+ * log.
+ */
 export async function screensOverview(
   access: FactAccess,
   environment: Environment,
   question: FigureQuestion,
-): Promise<ScreenFigures<OverviewCode>> {
+  screens: readonly string[] = [],
+): Promise<ScreenFigures<OverviewCode> & { screens: { uid: string; kpis: OverviewKpis }[] }> {
   const frame = frameOf(question)
-  const { sales, unconverted, behind } = await salesOfScreens(access, environment, question, frame, { all: true })
-  const seen = await seenScreens(access.scanning, environment, frame.grid, question.now)
+  const { sales, of: sold, unconverted, behind, asOf } = await salesOfScreens(access, environment, question, frame, { each: screens })
+  const seen = await seenScreens(access.scanning, environment, frame.grid, question.now, screens)
   return {
-    kpis: {
-      views: addedKpi(frame, seen.views),
-      impressions: addedKpi(frame, seen.impressions),
-      trials: addedKpi(frame, sales.trials),
-      purchases: addedKpi(frame, sales.purchases),
-      revenue: addedKpi(frame, sales.revenue, PER_UNIT),
-      conversion: shareKpi(frame, sales.purchases, seen.views),
-    },
+    kpis: overviewKpis(frame, sales, seen.all),
+    screens: screens.map(uid => ({ uid, kpis: overviewKpis(frame, sold.get(uid)!, seen.of.get(uid)!) })),
+    buckets: frame.buckets,
     unconverted,
     behind,
+    asOf,
   }
 }
+
+const overviewKpis = (frame: Frame, sales: SalesOfScreens, seen: SeenScreens): OverviewKpis => ({
+  views: addedKpi(frame, seen.views),
+  impressions: addedKpi(frame, seen.impressions),
+  trials: addedKpi(frame, sales.trials),
+  purchases: addedKpi(frame, sales.purchases),
+  revenue: addedKpi(frame, sales.revenue, PER_UNIT),
+  conversion: shareKpi(frame, sales.purchases, seen.views),
+})
 
 type OneScreenCode = 'purchases' | 'trials' | 'revenue' | 'refunds' | 'conversion_rate' | 'cancel_rate'
 
@@ -45,7 +64,7 @@ export async function figuresOfScreen(
   screen: string,
 ): Promise<ScreenFigures<OneScreenCode>> {
   const frame = frameOf(question)
-  const { sales, unconverted, behind } = await salesOfScreens(access, environment, question, frame, { screen })
+  const { sales, unconverted, behind, asOf } = await salesOfScreens(access, environment, question, frame, { screen })
   return {
     kpis: {
       purchases: addedKpi(frame, sales.purchases),
@@ -55,7 +74,9 @@ export async function figuresOfScreen(
       conversion_rate: shareKpi(frame, sales.purchases, sales.trials),
       cancel_rate: shareKpi(frame, sales.cancelled, sales.trialsAndStarts),
     },
+    buckets: frame.buckets,
     unconverted,
     behind,
+    asOf,
   }
 }

@@ -1,17 +1,18 @@
-import type { ReactNode } from 'react'
 import type { AuditEntry } from '../../../../clients/typescript/src/index.ts'
 import { useAddress } from '../../data/address.ts'
+import { useRead } from '../../data/read.ts'
 import { actorOf, deedOf, thingOf } from '../../parts/audit-words.ts'
 import { Pairs } from '../../parts/card.tsx'
 import { Chip } from '../../parts/chip.tsx'
 import { Copy } from '../../parts/copy.tsx'
+import { DataState } from '../../parts/data-state.tsx'
+import { Difference } from '../../parts/difference.tsx'
 import { Drawer } from '../../parts/drawer.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Icon } from '../../parts/icon.tsx'
-import { counted, t } from '../../parts/t.ts'
+import { t } from '../../parts/t.ts'
 import { Time } from '../../parts/time.tsx'
 import { To } from '../../parts/to.tsx'
-import { differenceOf, type Line } from './difference.ts'
 import { targetOf } from './target.ts'
 
 /** One change: who, what, when, and its two sides as one text. */
@@ -42,23 +43,40 @@ export function EntryDrawer({ entry, onClose }: { entry: AuditEntry; onClose: ()
         {entry.resource_id !== null && (
           <Chip onClick={() => only({ 'f.id': entry.resource_id! })}>{t('Everything about this object')}</Chip>
         )}
+        {entry.actor.id !== null && (
+          <Chip onClick={() => only({ 'f.who': entry.actor.id! })}>
+            <bdi className="audit-chip" title={actorOf(entry.actor)}>
+              {t('Only by {who}', { who: actorOf(entry.actor) })}
+            </bdi>
+          </Chip>
+        )}
         <Chip onClick={() => only({ 'f.operation': entry.operation })}>{t('Only this operation')}</Chip>
       </div>
       <h3 className="audit-title">{titleOf(entry)}</h3>
-      <Difference entry={entry} />
+      <Difference before={entry.before} after={entry.after} none={t('Its values are not written down, or none of them changed.')} />
     </Drawer>
   )
 }
 
-export const NotOnThisPage = ({ onClose }: { onClose: () => void }) => (
-  <Drawer title={t('A change')} onClose={onClose}>
-    <Empty
-      icon="audit"
-      title={t('It is not on this page')}
-      why={t('The entry of this link is further back, or the filters do not have it.')}
-    />
-  </Drawer>
-)
+/** An entry that is not on the page: a link opens it all the same. */
+export function LinkedEntry({ id, onClose }: { id: string; onClose: () => void }) {
+  const read = useRead('v4ListAuditLog', { query: { limit: 1, 'filter[id]': id } })
+  const entry = read.data?.data[0]
+  if (entry) return <EntryDrawer entry={entry} onClose={onClose} />
+  return (
+    <Drawer title={t('A change')} onClose={onClose}>
+      <DataState of={read}>
+        {() => (
+          <Empty
+            icon="audit"
+            title={t('There is no such entry')}
+            why={t('It is older than 400 days, or belongs to the other environment or another project.')}
+          />
+        )}
+      </DataState>
+    </Drawer>
+  )
+}
 
 const titleOf = ({ before, after }: AuditEntry) =>
   before === null
@@ -68,32 +86,3 @@ const titleOf = ({ before, after }: AuditEntry) =>
     : after === null
       ? t('What was removed')
       : t('Before and afterwards')
-
-const SIGNS = { same: ' ', before: '−', after: '+' } as const
-
-function Difference({ entry: { before, after } }: { entry: AuditEntry }) {
-  const lines = differenceOf(before, after)
-  if (!lines.some(({ kind }) => kind === 'before' || kind === 'after'))
-    return <p className="soft">{t('Its values are not written down, or none of them changed.')}</p>
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled with the keyboard
-    <section className="audit-difference" aria-label={t('Difference')} tabIndex={0}>
-      {lines.map((line, at) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: a text that never changes
-        <LineOf key={at} line={line} />
-      ))}
-    </section>
-  )
-}
-
-function LineOf({ line }: { line: Line }): ReactNode {
-  if (line.kind === 'gap') return <span className="audit-gap">{counted(line.lines, '{n} line is the same', '{n} lines are the same')}</span>
-  const text = (
-    <>
-      <i aria-hidden="true">{SIGNS[line.kind]}</i>
-      <span>{line.text}</span>
-    </>
-  )
-  if (line.kind === 'before') return <del>{text}</del>
-  return line.kind === 'after' ? <ins>{text}</ins> : <span className="audit-same">{text}</span>
-}

@@ -1,21 +1,23 @@
 import { TextInput } from '@mantine/core'
 import { useState } from 'react'
+import type { AuditEntry } from '../../../../clients/typescript/src/index.ts'
 import { type Search, useAddress } from '../../data/address.ts'
-import { ACTORS, deedOf, thingOf } from '../../parts/audit-words.ts'
+import { ACTORS, deedOf, actorOf as shownActor, thingOf } from '../../parts/audit-words.ts'
 import { shortId } from '../../parts/copy.tsx'
 import { Icon } from '../../parts/icon.tsx'
-import { Pick } from '../../parts/pick.tsx'
+import { type Option, Pick } from '../../parts/pick.tsx'
 import { SpanPick } from '../../parts/span-pick.tsx'
 import { t } from '../../parts/t.ts'
 import { Taken } from '../../parts/taken.tsx'
 import { actorOf, isFiltered, KINDS, NO_FILTER, RESOURCES } from './query.ts'
 
-/** Which changes: by whom, of what, about which object, and when. */
-export function Filters() {
+/** Which changes: by whom, of what, about which object, and when. `entries`: those on the page, whose actors are offered. */
+export function Filters({ entries }: { entries: readonly AuditEntry[] }) {
   const [search, set] = useAddress()
   const [typed, setTyped] = useState('')
   const only = (change: Search) => set({ ...change, after: undefined })
   const actor = actorOf(search)
+  const who = search['f.who']
   const resource = search['f.resource']
   return (
     <div className="filters audit-filters">
@@ -48,6 +50,16 @@ export function Filters() {
       />
       <Pick
         free
+        icon="key"
+        name={t('Which person, key or assistant')}
+        text={who ?? t('Any person or key')}
+        on={who !== undefined}
+        options={[{ code: '', label: t('Any person or key') }, ...peopleOf(entries)]}
+        chosen={[who ?? '']}
+        onPick={code => only({ 'f.who': code === '' || code === who ? undefined : code })}
+      />
+      <Pick
+        free
         icon="grid"
         name={t('On what')}
         text={resource ? thingOf(resource) : t('On anything')}
@@ -67,3 +79,12 @@ export function Filters() {
     </div>
   )
 }
+
+/** Who did what is on the page, each once. */
+const peopleOf = (entries: readonly AuditEntry[]): Option[] =>
+  [...new Map(entries.flatMap(({ actor }) => (actor.id === null ? [] : [[actor.id, shownActor(actor)] as const])))].map(
+    ([code, label]) => ({
+      code,
+      label,
+    }),
+  )

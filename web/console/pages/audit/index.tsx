@@ -18,7 +18,7 @@ import { t } from '../../parts/t.ts'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Time } from '../../parts/time.tsx'
 import { To } from '../../parts/to.tsx'
-import { EntryDrawer, NotOnThisPage } from './entry-drawer.tsx'
+import { EntryDrawer, LinkedEntry } from './entry-drawer.tsx'
 import { Filters } from './filters.tsx'
 import { isFiltered, NO_FILTER, queryOf } from './query.ts'
 import { Summary } from './summary.tsx'
@@ -96,7 +96,7 @@ export default function Audit() {
         </>
       }
     >
-      <Filters />
+      <Filters entries={read.data?.data ?? []} />
       <Card
         flush
         title={isNewest ? t('Newest') : t('Older entries')}
@@ -133,7 +133,7 @@ export default function Audit() {
         </DataState>
       </Card>
       {at && <EntryDrawer key={at.id} entry={at} onClose={close} />}
-      {search.at !== undefined && at === undefined && read.isSuccess && <NotOnThisPage onClose={close} />}
+      {search.at !== undefined && at === undefined && !read.isPending && <LinkedEntry key={search.at} id={search.at} onClose={close} />}
     </Page>
   )
 }

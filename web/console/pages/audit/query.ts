@@ -25,7 +25,7 @@ export const RESOURCES: readonly string[] = [
 
 export const NO_FILTER = {
   ...NO_SPAN,
-  ...{ 'f.actor': undefined, 'f.resource': undefined, 'f.operation': undefined, 'f.id': undefined, after: undefined },
+  ...{ 'f.actor': undefined, 'f.who': undefined, 'f.resource': undefined, 'f.operation': undefined, 'f.id': undefined, after: undefined },
 }
 
 export const isFiltered = (search: Search): boolean => Object.keys(NO_FILTER).some(name => name !== 'after' && search[name] !== undefined)
@@ -37,6 +37,7 @@ export function queryOf(search: Search, now: number): NonNullable<Input<'v4ListA
   return {
     limit: 50,
     ...(actor && { 'filter[actor][]': [actor] }),
+    ...(search['f.who'] && { 'filter[actor_id]': search['f.who'] }),
     ...(search['f.resource'] && { 'filter[resource][]': [search['f.resource']] }),
     ...(search['f.operation'] && { 'filter[operation][]': [search['f.operation']] }),
     ...(search['f.id'] && { 'filter[resource_id]': search['f.id'] }),

@@ -25,6 +25,8 @@ const TARGETS: Readonly<Record<string, Of>> = {
   product: id => ({ to: '/catalogue', search: { at: `one.${id}` } }),
   offering: id => ({ to: '/catalogue', search: { tab: 'offerings', at: `one.${id}` } }),
   entitlement: id => ({ to: '/catalogue', search: { tab: 'entitlements', at: `one.${id}` } }),
+  screen: page('/screens'),
+  push: id => ({ to: '/pushes', search: { at: id } }),
   export: id => ({ to: '/exports', search: { at: id } }),
   api_key: id => ({ to: '/settings', search: { tab: 'keys', at: id } }),
   store_config: id => ({ to: '/settings', search: { tab: 'stores', at: id } }),

@@ -1,0 +1,99 @@
+import { Button } from '@mantine/core'
+import { useDryRun } from '../../data/dry-run.ts'
+import { useRead } from '../../data/read.ts'
+import { useWrite } from '../../data/write.ts'
+import { DataState } from '../../parts/data-state.tsx'
+import { Difference } from '../../parts/difference.tsx'
+import { Drawer } from '../../parts/drawer.tsx'
+import { Fault } from '../../parts/fault.tsx'
+import { ShowTheCall } from '../../parts/show-the-call.tsx'
+import { t } from '../../parts/t.ts'
+import { say } from '../../parts/undo.tsx'
+import { UseName } from '../../parts/uses.tsx'
+import { layoutOf } from './holds.tsx'
+import type { ShownScreen } from './index.tsx'
+
+/** Publishes a draft: what goes out, and how it differs from what apps are shown instead now. */
+export default function Publish({ screen, denied, onClose }: { screen: ShownScreen; denied: string | undefined; onClose: () => void }) {
+  const input = { path: { screen_id: screen.id } }
+  const isPublished = screen.status === 'published'
+  const plan = useDryRun('v4PublishScreen', input, { when: denied === undefined && !isPublished })
+  const { send, isPending, error } = useWrite('v4PublishScreen', { changes: ['v4GetScreen', 'v4ListScreens'] })
+  const publish = async () => {
+    await send(input)
+    say(t('The screen is published'))
+    onClose()
+  }
+  const context = screen.context_key === null ? null : <bdi className="screen-context">{screen.context_key}</bdi>
+  const before = screen.in_context && screen.in_context.id !== screen.id ? screen.in_context : null
+  return (
+    <Drawer title={t('Publish this screen')} onClose={onClose}>
+      <div className="form">
+        {isPublished ? (
+          <p>{t('It is published already.')}</p>
+        ) : (
+          <>
+            <p>
+              {context ? (
+                <>
+                  {t('From then on apps that ask for the context')} {context} {t('are shown this screen')}
+                  {before ? (
+                    <>
+                      {' '}
+                      {t('instead of')} <UseName of={{ object: 'screen', ...before }} />.
+                    </>
+                  ) : (
+                    <>. {t('Nothing is published for that context yet.')}</>
+                  )}
+                </>
+              ) : (
+                t('It belongs to no context. From then on it is shown where an app or an automation names its id.')
+              )}
+            </p>
+            <p className="soft">
+              {t(
+                'A published screen cannot become a draft again: it is replaced by another one of its context that is published later, or deleted.',
+              )}
+            </p>
+          </>
+        )}
+        {before ? <Against screen={screen} id={before.id} /> : <GoesOut screen={screen} />}
+        {plan.error && <Fault error={plan.error} retry={plan.refetch} />}
+        {error && <Fault error={error} />}
+        {denied && <p className="soft">{denied}</p>}
+        <div className="form-actions">
+          <ShowTheCall name="v4PublishScreen" input={input} />
+          <Button
+            size="xs"
+            loading={isPending}
+            disabled={denied !== undefined || isPublished || plan.data === undefined}
+            // It is shown as `error`.
+            onClick={() => void publish().catch(() => {})}
+          >
+            {t('Publish')}
+          </Button>
+        </div>
+      </div>
+    </Drawer>
+  )
+}
+
+/** The layout beside that of the screen which apps are shown now. */
+function Against({ screen, id }: { screen: ShownScreen; id: string }) {
+  const read = useRead('v4GetScreen', { path: { screen_id: id } })
+  return (
+    <section>
+      <p className="form-label">{t('Against what is shown now')}</p>
+      <DataState of={read}>
+        {now => <Difference before={layoutOf(now as ShownScreen)} after={layoutOf(screen)} none={t('Both hold the same.')} />}
+      </DataState>
+    </section>
+  )
+}
+
+const GoesOut = ({ screen }: { screen: ShownScreen }) => (
+  <section>
+    <p className="form-label">{t('What goes out')}</p>
+    <Difference before={null} after={layoutOf(screen)} none="" />
+  </section>
+)
