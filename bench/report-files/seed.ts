@@ -29,8 +29,8 @@ export async function seedReports(pool: Pool, tenants: Tenant[], url: string, co
     const own = Math.floor(((n + 1) * count) / tenants.length) - Math.floor((n * count) / tenants.length)
     await transaction(pool, async tx => {
       for (let i = 0; i < own; i++) {
-        const input = { ...SCHEDULE, ...FILE, include: [], report_name: `Report ${i}`, send_at }
-        await createReport(tx, environment, { input, destinationIds: [id], faults: [] })
+        const input = { ...SCHEDULE, ...FILE, include: [], charts: [], view_id: null, report_name: `Report ${i}`, send_at }
+        await createReport(tx, environment, { input, destinationIds: [id], own: 1, faults: [] })
       }
     })
   }

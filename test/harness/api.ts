@@ -33,6 +33,7 @@ import { clientDocuments } from '../../workflows/outgoing/client-document.ts'
 import { googleTokens } from '../../workflows/outgoing/google-token.ts'
 import { type OpenIdOptions, openIdProvider } from '../../workflows/outgoing/open-id.ts'
 import { type Outgoing, outgoing } from '../../workflows/outgoing/outgoing.ts'
+import type { ChartDrawing } from '../../workflows/report-charts/drawing.ts'
 import { type StoresSetup, storeClients, verifiersOf } from '../../workflows/stores/clients.ts'
 import type { RefreshCounts } from '../../workflows/stores/refresh-queue/refresh-deps.ts'
 import { storeVerifiers } from '../../workflows/stores/verifiers.ts'
@@ -149,6 +150,8 @@ export type TestApiOptions = {
   openId?: OpenIdOptions
   /** The pages of the console. */
   console?: ConsoleSource
+  /** Draws the charts of reports; nothing does unless given. */
+  drawing?: ChartDrawing
   /** The address that the service has for the world, where it matters; `localhost` with the port that the system has chosen. */
   publicUrl?: string | 'localhost'
 }
@@ -191,6 +194,12 @@ async function startBeside(deps: Parameters<typeof listen>[0], folder: string) {
   }
   return { url: `http://127.0.0.1:${server.port}`, answers, fallbacks, errors, stop }
 }
+
+/** The access to facts of a worker that a test starts. */
+export const factsOf = (pool: Pool) => ({ pool, scanning: pool, replicas: null, proceedsRates: proceedsRates({}) })
+
+/** As a service whose console is not built. */
+export const NO_DRAWING: ChartDrawing = { svg: async () => null, png: async () => null }
 
 /** Starts the API on its own database, in this process. Every response is validated against the description. */
 export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
@@ -274,6 +283,8 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
           planned,
           recording,
           copying: pool,
+          facts: deps.facts,
+          drawing: options.drawing ?? NO_DRAWING,
           secrets,
           storage,
           outgoing: out,

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import type { ExportFormat } from '../../domain/reporting/exports/export.ts'
+import type { FileFormat } from '../../domain/reporting/exports/export.ts'
 import type { Sent, Settings } from '../destinations/destination.ts'
 
 /** A finished file and its description. Times are ISO 8601, UTC, whole seconds. `timezone`: of the report's schedule. */
@@ -11,7 +11,7 @@ export type ReportDelivery = {
     rows: number
     bytes: number
     sha256: string
-    format: ExportFormat
+    format: FileFormat
     file_url: string
     expires_at: string
     /** As the API shows it. */

@@ -93,7 +93,7 @@ export async function deliverLoaded(
   { partialResult, signal }: Pick<StepScope, 'partialResult' | 'signal'>,
 ): Promise<EndedAttempt> {
   if (!loaded) throw new Refused('run_removed')
-  if (!loaded.isRawDataOn) return { status: 'withheld', reason: 'raw_data_off' }
+  if (loaded.figures === null && !loaded.isRawDataOn) return { status: 'withheld', reason: 'raw_data_off' }
   const { target } = loaded
   if (!target || target.active === 0) return { status: 'withheld', reason: 'destination_inactive' }
   if (target.active === 2) throw new Error('the integration is in error')

@@ -1,3 +1,4 @@
+import { unconverted } from '../../../domain/analytics/figures/charts/answer.ts'
 import { roundedFigure } from '../../../domain/analytics/figures/charts/rounding.ts'
 import { type CommonQuery, type FigureQuestion, queryContext, readQuestion } from '../../../domain/analytics/figures/question.ts'
 import type { ScreenKpi } from '../../../domain/analytics/figures/screens/kpi.ts'
@@ -6,7 +7,6 @@ import { getScreenSummary } from '../../../domain/growth/screens/screen.ts'
 import type { Pool } from '../../../store/connect.ts'
 import { expensiveRead } from '../../operation.ts'
 import { behindField } from '../../pagination.ts'
-import { unconverted } from './unconverted.ts'
 
 const MONEY_PLACES = 2
 
