@@ -7,7 +7,7 @@ import type { Environment } from '../../kernel/environment.ts'
 import { notFound, Refusal } from '../../kernel/refusal.ts'
 import { type IncludedColumn, sortedIncluded } from './columns.ts'
 import { lockErasureExclusive } from './erasure-lock.ts'
-import { CHARTS, EXPORT_COLUMNS, EXPORT_TYPES, type ExportRow, type FileFormat, type FileType } from './export.ts'
+import { EXPORT_COLUMNS, EXPORT_TYPES, type ExportRow, type FileFormat, type FileType, OF_CHARTS } from './export.ts'
 
 type NewExport = {
   type: FileType
@@ -75,7 +75,7 @@ export async function recordExports(
   files: ExportFile[],
 ): Promise<ExportRow[]> {
   await lockErasureExclusive(tx, environment)
-  const { order, isState } = input.type === CHARTS ? { order: null, isState: false } : EXPORT_TYPES[input.type]
+  const { order, isState } = input.type === OF_CHARTS ? { order: null, isState: false } : EXPORT_TYPES[input.type]
   const [from, to] = isState ? [null, null] : [input.from, input.to]
   const window = await cutWindow(tx, environment, from ?? '-infinity', to ?? 'infinity')
   const { rows } = await tx.query<ExportRow>({

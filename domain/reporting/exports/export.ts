@@ -20,7 +20,7 @@ export const EXPORT_TYPES = {
 export type ExportType = keyof typeof EXPORT_TYPES
 
 /** Whether a file of the type may have further columns. */
-export const takesIncluded = (type: FileType): boolean => type !== CHARTS && EXPORT_TYPES[type].order === 'log'
+export const takesIncluded = (type: FileType): boolean => type !== OF_CHARTS && EXPORT_TYPES[type].order === 'log'
 
 /** The types of one order, as a list in SQL. */
 export const typesOrderedBy = (order: (typeof EXPORT_TYPES)[ExportType]['order']): string =>
@@ -32,8 +32,8 @@ export const typesOrderedBy = (order: (typeof EXPORT_TYPES)[ExportType]['order']
 export type ExportFormat = 'csv' | 'json' | 'ndjson' | 'parquet'
 
 /** Files that reports make of charts, besides those of rows: figures of all customers together, and nothing of one of them. */
-export const CHARTS = 'charts'
-export type FileType = ExportType | typeof CHARTS
+export const OF_CHARTS = 'charts'
+export type FileType = ExportType | typeof OF_CHARTS
 export type FileFormat = ExportFormat | 'html'
 /** How long a file can be downloaded. */
 export const FILE_DAYS = 7

@@ -3,7 +3,7 @@ import { opaqueId, orderedId } from '../../../store/ids.ts'
 import { createRun, createRuns } from '../../durable/jobs/workflow-run.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import { isRawDataOn, recordExport, recordExports } from '../exports/create.ts'
-import { CHARTS } from '../exports/export.ts'
+import { OF_CHARTS } from '../exports/export.ts'
 import { nextWindow, type ReportRow } from './report.ts'
 import { fileWorkflowOf, pending } from './run.ts'
 import { settleAllDestinations } from './settle.ts'
@@ -25,7 +25,7 @@ export async function startReportRun(tx: Tx, environment: Environment, id: strin
   const run = rows[0]
   if (!run) return
   // Figures of all customers together are no raw data.
-  if (run.type !== CHARTS && !(await isRawDataOn(tx, environment))) {
+  if (run.type !== OF_CHARTS && !(await isRawDataOn(tx, environment))) {
     await settleAllDestinations(tx, environment, id, 'withheld', 'raw_data_off')
     return
   }

@@ -6,7 +6,7 @@ import { figuresAtOnce } from '../../analytics/figures/charts/chart.ts'
 import type { FactAccess } from '../../analytics/figures/open-source.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import { invalidField } from '../../kernel/refusal.ts'
-import { askedCharts, filtersOf, titleOf } from './chart-questions.ts'
+import { askedCharts, filterTexts, titleOf } from './chart-questions.ts'
 import type { ReportChart } from './chart-window.ts'
 
 /** What a run of charts is made of, fixed when it begins. `window`: Unix seconds; `days`: its whole days in the zone. */
@@ -40,7 +40,7 @@ export async function reportFigures(
   if (!found) throw invalidField('charts', 'have too many points together')
   const figures = asked.map((one, i) => {
     const chart = charts[i]!
-    return { title: titleOf(chart), filters: filtersOf(chart), query: chart.query, answer: shownChart(found[i]!, one) }
+    return { title: titleOf(chart), filters: filterTexts(chart), query: chart.query, answer: shownChart(found[i]!, one) }
   })
   return { asOf: found[0]!.asOf, zone, figures }
 }

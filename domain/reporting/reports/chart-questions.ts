@@ -7,7 +7,7 @@ import { type CommonQuery, type QueryContext, queryContext, readQuestion } from 
 import { findView } from '../../analytics/views/view.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import { type Detail, invalidField, invalidFields, notFound, Refusal } from '../../kernel/refusal.ts'
-import { CHARTS } from '../exports/export.ts'
+import { OF_CHARTS } from '../exports/export.ts'
 import { type ReportChart, unitFault, unitOfDays } from './chart-window.ts'
 import type { ReportInput, ReportRow } from './report.ts'
 
@@ -19,12 +19,12 @@ const DAY = 86_400
 const DECIDED = ['from', 'to', 'timezone', 'previous', 'fresh', 'environment']
 
 /** Where and when the charts of a report are asked. `own`: the number of the environment in the API of figures. */
-export type Asked = { window: TimeWindow; days: number; zone: string; own: 0 | 1 }
+export type ChartsTime = { window: TimeWindow; days: number; zone: string; own: 0 | 1 }
 
 const currencyOf = ({ query }: ReportChart): string => (typeof query.currency === 'string' ? query.currency : 'USD')
 
 /** The question of a chart of a report. Throws `invalid_data`. */
-function askedOf({ code, query }: ReportChart, chart: ChartOf, { window, days, zone, own }: Asked, context: QueryContext): AskedChart {
+function askedOf({ code, query }: ReportChart, chart: ChartOf, { window, days, zone, own }: ChartsTime, context: QueryContext): AskedChart {
   const { max_series: most, ...rest } = query as CommonQuery
   const given = {
     ...rest,
@@ -41,7 +41,12 @@ function askedOf({ code, query }: ReportChart, chart: ChartOf, { window, days, z
 }
 
 /** The questions of the charts of a report, all with the same now. Throws `invalid_data`. */
-export async function askedCharts(db: Db, environment: Environment, charts: readonly ReportChart[], asked: Asked): Promise<AskedChart[]> {
+export async function askedCharts(
+  db: Db,
+  environment: Environment,
+  charts: readonly ReportChart[],
+  asked: ChartsTime,
+): Promise<AskedChart[]> {
   const contexts = new Map<string, QueryContext>()
   for (const currency of new Set(charts.map(currencyOf))) contexts.set(currency, await queryContext(db, environment, currency))
   const now = contexts.values().next().value?.now ?? 0
@@ -60,13 +65,13 @@ export function titleOf({ code, query, name }: ReportChart): string {
 }
 
 /** The filters of a chart in words. */
-export const filtersOf = ({ query }: ReportChart): string[] =>
+export const filterTexts = ({ query }: ReportChart): string[] =>
   Object.entries(query).flatMap(([name, values]) => {
     const code = /^filter\[(.*)\]\[\]$/.exec(name)?.[1]
     return code === undefined ? [] : [`${attributeOf(code)?.label ?? code}: ${[values].flat().join(', ')}`]
   })
 
-async function faultsOf(db: Db, environment: Environment, chart: ReportChart, asked: Asked, at: string): Promise<Detail[]> {
+async function faultsOf(db: Db, environment: Environment, chart: ReportChart, asked: ChartsTime, at: string): Promise<Detail[]> {
   const decided = DECIDED.filter(name => name in chart.query).map(name => ({
     field: `${at}.query.${name}`,
     message: 'is what the schedule decides',
@@ -98,7 +103,7 @@ export async function chartsToKeep(
   own: 0 | 1,
   before: ReportRow | null = null,
 ): Promise<ReportChart[]> {
-  if (input.type !== CHARTS) return []
+  if (input.type !== OF_CHARTS) return []
   if ((input.charts.length === 0) === (input.view_id === null)) throw invalidField('charts', EITHER)
   if (input.view_id !== null) {
     const view = await findView(db, environment, input.view_id)

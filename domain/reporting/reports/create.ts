@@ -3,7 +3,7 @@ import { orderedId } from '../../../store/ids.ts'
 import { type Environment, now } from '../../kernel/environment.ts'
 import { type Detail, invalidFields } from '../../kernel/refusal.ts'
 import { isZone, NO_ZONE } from '../../kernel/time/local-time.ts'
-import { CHARTS, takesIncluded } from '../exports/export.ts'
+import { OF_CHARTS, takesIncluded } from '../exports/export.ts'
 import { chartsToKeep } from './chart-questions.ts'
 import { lockDestinations, needsFormulaGuard } from './destinations.ts'
 import { inputValues, REPORT_COLUMNS, type ReportRequest, type ReportRow } from './report.ts'
@@ -31,11 +31,12 @@ export function validateReport({ input, destinationIds, faults: known }: ReportR
   if (input.include.length > 0 && !takesIncluded(input.type)) faults.push({ field: 'include', message: `must be empty for ${input.type}` })
   if (cadence !== 'monthly' && ![1, 3, 7].includes(days))
     faults.push({ field: 'included_range_days', message: 'must be 1, 3 or 7 unless cadence is monthly' })
-  if (input.type === CHARTS && input.format !== 'csv' && input.format !== 'html')
+  if (input.type === OF_CHARTS && input.format !== 'csv' && input.format !== 'html')
     faults.push({ field: 'format', message: 'must be csv or html for charts' })
-  if (input.type !== CHARTS && input.format === 'html') faults.push({ field: 'format', message: 'must not be html unless type is charts' })
-  if (input.type !== CHARTS && input.charts.length > 0) faults.push({ field: 'charts', message: 'must be empty unless type is charts' })
-  if (input.type !== CHARTS && input.view_id !== null) faults.push({ field: 'view_id', message: 'must be null unless type is charts' })
+  if (input.type !== OF_CHARTS && input.format === 'html')
+    faults.push({ field: 'format', message: 'must not be html unless type is charts' })
+  if (input.type !== OF_CHARTS && input.charts.length > 0) faults.push({ field: 'charts', message: 'must be empty unless type is charts' })
+  if (input.type !== OF_CHARTS && input.view_id !== null) faults.push({ field: 'view_id', message: 'must be null unless type is charts' })
   faults.push(...scheduleFaults(input))
   for (const [i, id] of destinationIds.entries())
     if (destinationIds.indexOf(id) < i) faults.push({ field: `destinations[${i}].id`, message: 'must be named once' })

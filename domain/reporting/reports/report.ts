@@ -2,7 +2,7 @@ import type { Db, Tx } from '../../../store/connect.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import { type Detail, notFound } from '../../kernel/refusal.ts'
 import type { IncludedColumn } from '../exports/columns.ts'
-import { CHARTS, type FileFormat, type FileType } from '../exports/export.ts'
+import { type FileFormat, type FileType, OF_CHARTS } from '../exports/export.ts'
 import { daysBefore, type ReportChart } from './chart-window.ts'
 import type { MissedPolicy } from './missed-policy.ts'
 import { type Schedule, type Slot, windowOf } from './slots.ts'
@@ -60,7 +60,7 @@ export const REPORT_COLUMNS = `id, number, report_name, send_at, included_range_
 
 /** The window of the report's next slot. Charts of any time can be asked at any time: after a change of the schedule no time is left out. */
 export function nextWindow(report: ReportRow, slot: Slot): { from: number; to: number } {
-  if (report.type === CHARTS) return daysBefore(report.timezone, report.included_range_days, slot.at)
+  if (report.type === OF_CHARTS) return daysBefore(report.timezone, report.included_range_days, slot.at)
   const { from, to } = windowOf(report, report.included_range_days, slot)
   return { from: report.next_from === null ? from : Math.min(from, Date.parse(report.next_from)), to }
 }

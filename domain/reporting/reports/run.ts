@@ -1,6 +1,6 @@
 import type { Db, Tx } from '../../../store/connect.ts'
 import type { Environment } from '../../kernel/environment.ts'
-import { CHARTS, type FileType } from '../exports/export.ts'
+import { type FileType, OF_CHARTS } from '../exports/export.ts'
 import type { RunChart } from './chart-figures.ts'
 
 /** Starts a run. Subject: the run. */
@@ -100,7 +100,7 @@ export async function lockReportRuns(tx: Tx, runs: readonly RunKey[]): Promise<L
 type FileOfRun = { id: string; type: FileType; isFinished: boolean }
 
 /** The workflow that makes a file. */
-export const fileWorkflowOf = (type: FileType) => (type === CHARTS ? CHARTS_WORKFLOW : FILE_WORKFLOW)
+export const fileWorkflowOf = (type: FileType) => (type === OF_CHARTS ? CHARTS_WORKFLOW : FILE_WORKFLOW)
 
 /** The export that writes the file of a run that was started; null when retention has deleted it. */
 export async function exportOf(db: Db, environment: Environment, run: string): Promise<FileOfRun | null> {

@@ -2,7 +2,7 @@ import type { Tx } from '../../../store/connect.ts'
 import { orderedId } from '../../../store/ids.ts'
 import { createRun } from '../../durable/jobs/workflow-run.ts'
 import { type Environment, now } from '../../kernel/environment.ts'
-import { CHARTS } from '../exports/export.ts'
+import { OF_CHARTS } from '../exports/export.ts'
 import { daysBefore } from './chart-window.ts'
 import { lockReport, type ReportRow } from './report.ts'
 import { pending, REPORT_RUN_COLUMNS, REPORT_WORKFLOW, type ReportRunRow } from './run.ts'
@@ -31,7 +31,7 @@ export async function sendTest(tx: Tx, environment: Environment, id: string): Pr
   )
   const secondsLeft = tested.rows[0]!.left
   if (secondsLeft > 0) return { secondsLeft: Math.min(secondsLeft, SECONDS_BETWEEN) }
-  const days = report.type === CHARTS ? await wholeDays(tx, environment, report) : [null, null]
+  const days = report.type === OF_CHARTS ? await wholeDays(tx, environment, report) : [null, null]
   const { rows } = await tx.query<ReportRunRow>(
     `insert into report_runs (environment, id, report_id, kind, window_from, window_to, destinations, created_at)
      select $1, $2, $3, 'test', coalesce($6, t - make_interval(hours => 24 * $4)), coalesce($7, t), $5, t from environment_now($1) t
