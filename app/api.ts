@@ -23,6 +23,7 @@ import { outgoing } from '../workflows/outgoing/outgoing.ts'
 import { storeClients, verifiersOf } from '../workflows/stores/clients.ts'
 import { storeVerifiers } from '../workflows/stores/verifiers.ts'
 import type { Config } from './config.ts'
+import { consoleDrawing } from './console/drawing.ts'
 import { consoleSource, type StartedConsole } from './console/source.ts'
 import { QUEUES_PAGE, redisPrefix, warnOfRedis } from './queue.ts'
 import type { Resources } from './resources.ts'
@@ -135,6 +136,7 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
     appleAds: appleAdsEntities(clients.appleAds),
     tryChannel: channelProbe({ pool, secrets, outgoing: requests, guard: { allowPrivateNetwork }, installation: config.mail }),
     console: pages,
+    drawing: consoleDrawing(),
     operator: board && { at: QUEUES_PAGE, password: board.password, pages: board.show },
   }
   const servers: Listening[] = []

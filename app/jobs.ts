@@ -2,6 +2,7 @@ import type { FactAccess } from '../domain/analytics/figures/open-source.ts'
 import { CONSUMERS } from '../domain/oversight/reconciliation/log-handlers.ts'
 import { TIMERS } from '../domain/oversight/reconciliation/timers.ts'
 import type { Secrets } from '../domain/projects/secrets.ts'
+import type { ChartDrawing } from '../domain/reporting/reports/chart-drawing.ts'
 import type { Pool } from '../store/connect.ts'
 import type { FileStorage } from '../store/files/storage.ts'
 import type { Consumer } from '../workers/log-consumers.ts'
@@ -22,7 +23,6 @@ import { exportRetention } from '../workflows/export/retention.ts'
 import { deliveryHandler } from '../workflows/integration-push/deliver.ts'
 import type { GoogleTokens } from '../workflows/outgoing/google-token.ts'
 import type { Outgoing } from '../workflows/outgoing/outgoing.ts'
-import type { ChartDrawing } from '../workflows/report-charts/drawing.ts'
 import { reportDestinations } from '../workflows/report-destinations/registry.ts'
 import { reportCharts } from '../workflows/scheduled-report/charts.ts'
 import { reportDeliveries } from '../workflows/scheduled-report/delivery-group.ts'
@@ -95,7 +95,7 @@ export function jobs(deps: JobsDeps): Jobs {
       ...workflowHandlers(workflows, { pool, policies, at }),
       reportFiles({ pool, copying, planned, policies, at, storage, partRows, starts: gate }),
       reportCharts({ pool, policies, at, storage, facts, drawing, publicUrl, starts: gate }),
-      ...reportDeliveries({ pool, planned, policies, at, storage, secrets, publicUrl, destinations }),
+      ...reportDeliveries({ pool, planned, policies, at, storage, secrets, publicUrl, destinations, drawing }),
       automationHandler({ pool, planned, recording, effects, policy: policies.step, at }),
       refreshHandler({
         pool,

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { FactAccess } from '../domain/analytics/figures/open-source.ts'
 import { connect } from '../store/connect.ts'
@@ -66,7 +65,7 @@ export async function work(
       recording,
       copying,
       facts: facts ?? { pool, scanning: scanning!, replicas: null, proceedsRates: config.proceedsRates },
-      drawing: consoleDrawing(join(import.meta.dirname, '..')),
+      drawing: consoleDrawing(),
       secrets,
       storage,
       ...network,

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import { pathToFileURL } from 'node:url'
-import type { ChartDrawing, DrawnChart } from '../../workflows/report-charts/drawing.ts'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import type { ChartDrawing, DrawnChart } from '../../domain/reporting/reports/chart-drawing.ts'
 import { builtFolder } from './build.ts'
 
 /** What the build of the console makes for a process without a browser (`web/console/server.tsx`). */
@@ -11,11 +11,12 @@ type Built = {
   svgOf(chart: unknown, look: { zone: string; id: string }): string
   sheetOf(chart: unknown, look: { zone: string; id: string; title: string }): string
 }
-type Resvg = { Resvg: new (svg: string, options: object) => { render(): { asPng(): Uint8Array } } }
+type Resvg = { renderAsync(svg: string, options: object): Promise<{ asPng(): Uint8Array }> }
 
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const FONT = 'Inter Variable'
-/** Pixels for one of the picture: screens of phones and of most laptops have two. */
-const ZOOM = 2
+/** Pixels for one of the picture: screens have two, but twice the pixels are twice the bytes of a mail. */
+const ZOOM = 1.5
 
 /** A package that may be missing; its exports are CommonJS, which Deno loads only so. */
 function resvg(): Resvg | null {
@@ -30,7 +31,7 @@ function resvg(): Resvg | null {
  * Draws by the build of the console under `root`, which is loaded with the first picture: 1 MB of script that most processes never need. A build that is not
  * there yet is looked for again with the next picture.
  */
-export function consoleDrawing(root: string): ChartDrawing {
+export function consoleDrawing(root = ROOT): ChartDrawing {
   const folder = builtFolder(root)
   const server = join(folder, 'server.js')
   let built: Promise<Built> | undefined
@@ -53,7 +54,9 @@ export function consoleDrawing(root: string): ChartDrawing {
       const svg = drawing.sheetOf(chart.figure.answer, { ...inks(chart), title: chart.figure.title })
       await setImmediate()
       const font = { loadSystemFonts: false, fontFiles: [join(folder, 'inter.ttf')], defaultFontFamily: FONT }
-      return new pixels.Resvg(svg, { font, fitTo: { mode: 'zoom', value: ZOOM } }).render().asPng()
+      // In another thread. Only the pixels are packed in this one.
+      const drawn = await pixels.renderAsync(svg, { font, fitTo: { mode: 'zoom', value: ZOOM } })
+      return drawn.asPng()
     },
   }
 }

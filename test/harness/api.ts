@@ -18,6 +18,7 @@ import { type ProceedsRates, proceedsRates } from '../../domain/events/money.ts'
 import { createProject } from '../../domain/projects/create.ts'
 import { type Secrets, secretsFrom } from '../../domain/projects/secrets.ts'
 import type { UnverifiedPurchases, Verifiers } from '../../domain/purchases/verification.ts'
+import type { ChartDrawing } from '../../domain/reporting/reports/chart-drawing.ts'
 import { connect, type Pool } from '../../store/connect.ts'
 import { openDiskStorage } from '../../store/files/open-disk.ts'
 import { s3Storage } from '../../store/files/s3.ts'
@@ -33,7 +34,6 @@ import { clientDocuments } from '../../workflows/outgoing/client-document.ts'
 import { googleTokens } from '../../workflows/outgoing/google-token.ts'
 import { type OpenIdOptions, openIdProvider } from '../../workflows/outgoing/open-id.ts'
 import { type Outgoing, outgoing } from '../../workflows/outgoing/outgoing.ts'
-import type { ChartDrawing } from '../../workflows/report-charts/drawing.ts'
 import { type StoresSetup, storeClients, verifiersOf } from '../../workflows/stores/clients.ts'
 import type { RefreshCounts } from '../../workflows/stores/refresh-queue/refresh-deps.ts'
 import { storeVerifiers } from '../../workflows/stores/verifiers.ts'
@@ -256,6 +256,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     clientDocuments: clientDocuments(options.documents ?? out),
     provider: options.openId ? openIdProvider(options.openId, out) : null,
     console: options.console ?? null,
+    drawing: options.drawing ?? NO_DRAWING,
     mcpOrigins: ['https://assistant.example.org'],
     unverifiedPurchases: options.unverifiedPurchases ?? ('secret' as const),
     verifiers: { ...storeVerifiers(pool, reached.stores), ...options.verifiers },

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
+import { type ChartDrawing, NO_PICTURES } from '../../domain/reporting/reports/chart-drawing.ts'
 import type { ChartsOfRun, ReportFigure, ReportFigures } from '../../domain/reporting/reports/chart-figures.ts'
 import { localIso, seriesOf } from './csv.ts'
-import { type ChartDrawing, NO_PICTURES } from './drawing.ts'
 import { escaped } from './html.ts'
 import { consoleLink, type Place } from './link.ts'
 import { bucketText, figureText, pictureText, totalText, unconvertedText, windowText } from './words.ts'

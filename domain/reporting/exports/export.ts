@@ -115,3 +115,7 @@ export const downloadSignature = (secrets: Secrets, { id, expires_at }: SignedEx
 /** The URL of a finished export. It needs no key and is valid until the export expires. */
 export const downloadUrl = (secrets: Secrets, publicUrl: string, file: SignedExport): string =>
   `${publicUrl}/files/exports/${file.id}?signature=${downloadSignature(secrets, file)}`
+
+/** The URL of the picture of a chart of a finished file, counted from 0. It is valid as long as that of the file. */
+export const pictureUrl = (secrets: Secrets, publicUrl: string, file: SignedExport, at: number): string =>
+  `${publicUrl}/files/exports/${file.id}/charts/${at + 1}.png?signature=${downloadSignature(secrets, file)}`

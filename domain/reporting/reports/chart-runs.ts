@@ -59,3 +59,13 @@ export async function recordFigures(
     values: [environment, run, JSON.stringify(runCharts(figures)), JSON.stringify(figures), figures.asOf, viewId],
   })
 }
+
+/** The figures of the run whose file this is; null: it has none, or they are removed with the file. Ids of files are unique over all environments. */
+export async function figuresOfFile(db: Db, file: string): Promise<ReportFigures | null> {
+  const { rows } = await db.query<{ figures: ReportFigures | null }>({
+    name: 'figures-of-file',
+    text: `select r.figures from exports x join report_runs r on r.environment = x.environment and r.id = x.report_run where x.id = $1`,
+    values: [file],
+  })
+  return rows[0]?.figures ?? null
+}

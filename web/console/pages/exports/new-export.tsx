@@ -58,7 +58,9 @@ function Form({ first, zone, now }: { first: Draft; zone: string; now: number })
       <NativeSelect
         size="xs"
         label={t('Rows')}
-        data={Object.entries(TYPES).map(([value, label]) => ({ value, label: t(label) }))}
+        data={Object.entries(TYPES)
+          .filter(([value]) => value !== 'charts')
+          .map(([value, label]) => ({ value, label: t(label) }))}
         value={draft.type}
         onChange={({ currentTarget }) => change({ type: currentTarget.value as Export['type'] })}
       />

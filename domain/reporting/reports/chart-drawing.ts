@@ -1,15 +1,16 @@
-import type { ReportFigure } from '../../domain/reporting/reports/chart-figures.ts'
+import type { ReportFigure } from './chart-figures.ts'
 
-/** What stands in a picture besides the chart. `id`: tells the patterns of several pictures of a page apart. */
+/** A chart to draw. `id`: tells the patterns of several pictures of a page apart. */
 export type DrawnChart = { figure: ReportFigure; zone: string; id: string }
 
 /**
  * Draws charts as the console does, in colours that need no style sheet. Null: the console is not built, or this machine has no program for pixels; a
- * report then goes with tables and says so. Each picture takes some 20 ms of this process: other work gets its turn between two of them.
+ * report then goes with tables and says so.
  */
 export type ChartDrawing = {
-  /** Without its title, for a page that has the words beside it. */
+  /** Without words, for a page that has them beside it: 5 ms of this process. */
   svg(chart: DrawnChart): Promise<string | null>
+  /** With its title: pixels are drawn in another thread, and packed in 20 ms of this one. */
   png(chart: DrawnChart): Promise<Uint8Array | null>
 }
 
