@@ -7,16 +7,20 @@ import type { ChartDrawing, DrawnChart } from '../../domain/reporting/reports/ch
 import { builtFolder } from './build.ts'
 
 /** What the build of the console makes for a process without a browser (`web/console/server.tsx`). */
-type Built = {
-  svgOf(chart: unknown, look: { zone: string; id: string }): string
-  sheetOf(chart: unknown, look: { zone: string; id: string; title: string }): string
-}
+type Look = { zone: string; id: string; title: string; size: 'page' | 'mail' }
+type Built = { sheetOf(chart: unknown, look: Look): string }
 type Resvg = { renderAsync(svg: string, options: object): Promise<{ asPng(): Uint8Array }> }
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const FONT = 'Inter Variable'
 /** Pixels for one of the picture: screens have two, but twice the pixels are twice the bytes of a mail. */
-const ZOOM = 1.5
+const ZOOM = 1.75
+
+/** A report without a picture is better than none: what fails here fails at every repeat. */
+const orNothing =
+  <Drawn>(draw: (chart: DrawnChart) => Promise<Drawn | null>) =>
+  (chart: DrawnChart): Promise<Drawn | null> =>
+    draw(chart).catch(() => null)
 
 /** A package that may be missing; its exports are CommonJS, which Deno loads only so. */
 function resvg(): Resvg | null {
@@ -28,7 +32,7 @@ function resvg(): Resvg | null {
 }
 
 /**
- * Draws by the build of the console under `root`, which is loaded with the first picture: 1 MB of script that most processes never need. A build that is not
+ * Draws by the build of the console under `root`, which is loaded with the first picture: 300 kB of script that most processes never need. A build that is not
  * there yet is looked for again with the next picture.
  */
 export function consoleDrawing(root = ROOT): ChartDrawing {
@@ -39,24 +43,28 @@ export function consoleDrawing(root = ROOT): ChartDrawing {
   const load = (): Promise<Built> | null => {
     if (!built && !existsSync(server)) return null
     built ??= import(pathToFileURL(server).href) as Promise<Built>
+    built.catch(() => {
+      built = undefined
+    })
     return built
   }
-  const inks = ({ zone, id }: DrawnChart) => ({ zone, id })
+  const sheet = ({ sheetOf }: Built, { figure, zone, id }: DrawnChart, size: Look['size']) =>
+    sheetOf(figure.answer, { zone, id, title: figure.title, size })
   return {
-    async svg(chart) {
+    svg: orNothing(async chart => {
       const drawing = await load()
-      return drawing?.svgOf(chart.figure.answer, inks(chart)) ?? null
-    },
-    async png(chart) {
+      return drawing ? sheet(drawing, chart, 'page') : null
+    }),
+    png: orNothing(async chart => {
       pixels ??= resvg()
       const drawing = pixels && (await load())
       if (!pixels || !drawing) return null
-      const svg = drawing.sheetOf(chart.figure.answer, { ...inks(chart), title: chart.figure.title })
+      const svg = sheet(drawing, chart, 'mail')
       await setImmediate()
       const font = { loadSystemFonts: false, fontFiles: [join(folder, 'inter.ttf')], defaultFontFamily: FONT }
       // In another thread. Only the pixels are packed in this one.
       const drawn = await pixels.renderAsync(svg, { font, fitTo: { mode: 'zoom', value: ZOOM } })
       return drawn.asPng()
-    },
+    }),
   }
 }

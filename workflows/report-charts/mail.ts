@@ -1,9 +1,8 @@
 import { NO_PICTURES } from '../../domain/reporting/reports/chart-drawing.ts'
 import type { MailPicture } from '../outgoing/smtp.ts'
-import { localIso } from './csv.ts'
 import type { DeliveredCharts } from './delivered.ts'
 import { escaped } from './html.ts'
-import { pictureText, totalText, unconvertedText, windowText } from './words.ts'
+import { momentText, pictureText, totalText, unconvertedText, windowText } from './words.ts'
 
 /** `file`: its format, address and the time until which it can be downloaded. */
 export type ChartsMail = { name: string; file: { format: string; url: string; expires: string } }
@@ -42,7 +41,7 @@ ${drawn[at] ? `<img src="cid:chart-${at}" alt="${escaped(pictureText(figure, zon
 ${isWithout ? `<p style="${SOFT}">${escaped(NO_PICTURES)}</p>` : ''}
 ${sections.join('\n')}
 <p style="${SOFT};margin-top:28px"><a href="${escaped(file.url)}" style="${LINK}">All numbers as a file (${escaped(file.format)})</a>, until ${escaped(file.expires)}</p>
-<p style="${SOFT}">Everything recorded before ${escaped(localIso(asOf, zone))} counts.</p>
+<p style="${SOFT}">Everything recorded before ${escaped(momentText(asOf, zone))} counts.</p>
 </div></body></html>
 `
   return { html, pictures }

@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
 import { type ChartDrawing, NO_PICTURES } from '../../domain/reporting/reports/chart-drawing.ts'
 import type { ChartsOfRun, ReportFigure, ReportFigures } from '../../domain/reporting/reports/chart-figures.ts'
-import { localIso, seriesOf } from './csv.ts'
+import { seriesOf } from './csv.ts'
 import { escaped } from './html.ts'
 import { consoleLink, type Place } from './link.ts'
-import { bucketText, figureText, pictureText, totalText, unconvertedText, windowText } from './words.ts'
+import { bucketText, figureText, momentText, pictureText, totalText, unconvertedText, windowText } from './words.ts'
 
 /** The looks of a page that has no other file: light or dark as its reader wishes, the pictures light on their own ground. */
 const STYLE = `:root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}
@@ -66,7 +66,7 @@ export async function pageOfFigures(
 <title>${escaped(name)}</title><style>${STYLE}</style></head><body>
 <h1>${escaped(name)}</h1>
 <p>${escaped(windowText(figures[0]!.answer, zone))} <span class="soft">(${escaped(zone)})</span>, against the same time before</p>
-<p class="soft">Everything recorded before ${escaped(localIso(asOf, zone))} counts.</p>
+<p class="soft">Everything recorded before ${escaped(momentText(asOf, zone))} counts.</p>
 ${pictures.includes(null) ? `<p class="soft">${escaped(NO_PICTURES)}</p>` : ''}
 ${figures.map((figure, at) => section(figure, zone, pictures[at]!, place)).join('\n')}
 </body></html>

@@ -1,4 +1,5 @@
 import { DateTime } from 'luxon'
+import { localTimeOf } from '../../domain/kernel/time/local-time.ts'
 import { type Headline, headlineOf, type ReportFigure, type ReportFigures, wholeOf } from '../../domain/reporting/reports/chart-figures.ts'
 
 type Answer = ReportFigure['answer']
@@ -19,6 +20,9 @@ export function figureText(value: number, { measure, currency }: Pick<Answer, 'm
 
 const dayOf = (second: number, zone: string, withYear = true) =>
   DateTime.fromSeconds(second, { zone, locale: 'en-GB' }).toFormat(withYear ? 'd LLL yyyy' : 'd LLL')
+
+/** A moment on the clocks of the zone. */
+export const momentText = (second: number, zone: string): string => localTimeOf(new Date(second * 1_000).toISOString(), zone)
 
 /** The days of a window: `16 Nov 2026 to 22 Nov 2026`. */
 export function windowText({ from, to }: Pick<Answer, 'from' | 'to'>, zone: string): string {

@@ -1,7 +1,6 @@
 import { localTimeOf } from '../../domain/kernel/time/local-time.ts'
 import { headlineOf, runCharts } from '../../domain/reporting/reports/chart-figures.ts'
-import { localIso } from '../report-charts/csv.ts'
-import { changeText, figureText, totalText, windowText } from '../report-charts/words.ts'
+import { changeText, figureText, momentText, totalText, windowText } from '../report-charts/words.ts'
 import type { ReportDelivery } from './report-destination.ts'
 
 /** The report's name on one line. */
@@ -29,7 +28,7 @@ function chartsAsText({ figures: { figures, zone, asOf }, linkOf }: NonNullable<
   return [
     `${windowText(figures[0]!.answer, zone)} (${zone}), against the same time before`,
     ...figures.flatMap(figure => [`${figure.title}: ${totalText(figure, zone)}`, `  ${linkOf(figure)}`]),
-    `Everything recorded before ${localIso(asOf, zone)} counts.`,
+    `Everything recorded before ${momentText(asOf, zone)} counts.`,
   ]
 }
 

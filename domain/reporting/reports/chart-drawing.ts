@@ -8,9 +8,9 @@ export type DrawnChart = { figure: ReportFigure; zone: string; id: string }
  * report then goes with tables and says so.
  */
 export type ChartDrawing = {
-  /** Without words, for a page that has them beside it: 5 ms of this process. */
+  /** For a page with a table beside it: 5 ms of this process. */
   svg(chart: DrawnChart): Promise<string | null>
-  /** With its title: pixels are drawn in another thread, and packed in 20 ms of this one. */
+  /** For a mail: pixels are drawn in another thread, and packed in 20 ms of this one. */
   png(chart: DrawnChart): Promise<Uint8Array | null>
 }
 

@@ -5,6 +5,8 @@ import type { Picture } from './picture.ts'
 
 const HEAD = 76
 const FOOT = 44
+/** Below a drawing without legend. */
+const END = 12
 const EDGE = 24
 const FONT = "'Inter Variable', Inter, 'Helvetica Neue', Arial, sans-serif"
 /** Pixels that a name of a legend may need, at least. */
@@ -16,6 +18,8 @@ type Props = {
   title: string
   /** When and where it counts. */
   about: string
+  /** Tells the patterns of several pictures of a page apart. */
+  id?: string
   width?: number
   height?: number
 }
@@ -23,12 +27,12 @@ type Props = {
 const cut = (text: string, most: number) => (text.length > most ? `${text.slice(0, most - 1)}…` : text)
 
 /** A drawing with its title, total and legend, in colours of its own: it is shown where no style sheet is. */
-export function Sheet({ picture, title, about, width = 1_200, height = 480 }: Props) {
+export function Sheet({ picture, title, about, id = 'file', width = 1_200, height = 480 }: Props) {
   const layout = layoutOf(picture, width, height)
   const legend = layout.shown.length > 1 ? layout.shown : []
   const columns = Math.max(1, Math.min(legend.length, Math.floor((width - 2 * EDGE) / NAMED)))
   const each = (width - 2 * EDGE) / columns
-  const whole = HEAD + height + FOOT + 18 * Math.max(0, Math.ceil(legend.length / columns) - 1)
+  const whole = HEAD + height + (legend.length > 0 ? FOOT + 18 * (Math.ceil(legend.length / columns) - 1) : END)
   return (
     <svg xmlns="http://www.w3.org/2000/svg" width={width} height={whole} viewBox={`0 0 ${width} ${whole}`} fontFamily={FONT}>
       <title>{title}</title>
@@ -40,7 +44,7 @@ export function Sheet({ picture, title, about, width = 1_200, height = 480 }: Pr
         {cut(about, Math.floor((width - 2 * EDGE) / 6.5))}
       </text>
       <g transform={`translate(0 ${HEAD})`}>
-        <Drawing picture={picture} layout={layout} id="file" palette={PALETTE} />
+        <Drawing picture={picture} layout={layout} id={id} palette={PALETTE} />
       </g>
       <g transform={`translate(${EDGE} ${HEAD + height + 24})`} fontSize={12} fill={PALETTE.soft}>
         {legend.map(({ line, at }, place) => (

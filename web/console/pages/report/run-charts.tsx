@@ -2,8 +2,9 @@ import type { ScheduledReportRun } from '../../../../clients/typescript/src/inde
 import { isGood } from '../../data/charts.ts'
 import { Delta, Figure } from '../../parts/amount.tsx'
 import { searchOfChart } from '../../parts/asked-chart.ts'
-import { bucket, figure, moment } from '../../parts/format.ts'
+import { bucket, figure } from '../../parts/format.ts'
 import { t } from '../../parts/t.ts'
+import { Time } from '../../parts/time.tsx'
 import { To } from '../../parts/to.tsx'
 
 type Chart = NonNullable<ScheduledReportRun['charts']>[number]
@@ -41,7 +42,9 @@ export function RunCharts({ run, zone }: { run: ScheduledReportRun; zone: string
         ))}
       </ul>
       {as_of && (
-        <p className="soft">{t('Everything recorded before {time} counts, also when it is sent again.', { time: moment(as_of, zone) })}</p>
+        <p className="soft run-charts-note">
+          {t('Everything recorded before')} <Time at={as_of} /> {t('counts, also when it is sent again.')}
+        </p>
       )}
     </>
   )
@@ -55,7 +58,9 @@ function Total({ chart, zone }: { chart: Chart; zone: string }) {
     <p className="run-chart-total">
       <Figure value={total} measure={measure} currency={currency} />{' '}
       <Delta now={total} before={total_previous} good={isGood(code)} moving={still_moving} />{' '}
-      <span className="soft">{t('against {previous}', { previous: figure(total_previous, measure, currency) })}</span>
+      {total_previous !== 0 && (
+        <span className="soft">{t('against {previous}', { previous: figure(total_previous, measure, currency) })}</span>
+      )}
       {complete_until && (
         <span className="soft">
           {' '}
