@@ -13,6 +13,8 @@ const TYPES = {
   json: 'application/json',
   ndjson: 'application/x-ndjson',
   parquet: 'application/vnd.apache.parquet',
+  // Of charts: a page that is only ever a file, never shown from this address.
+  html: 'text/html; charset=utf-8',
 } as const
 const ADDRESS = /^\/files\/exports\/([A-Za-z0-9_-]{32})$/
 

@@ -2,8 +2,10 @@ import { readFile } from 'node:fs/promises'
 import type Koa from 'koa'
 import { isDegraded } from '../domain/oversight/reconciliation/drift.ts'
 import type { Secrets } from '../domain/projects/secrets.ts'
+import type { ChartDrawing } from '../domain/reporting/reports/chart-drawing.ts'
 import type { Pool } from '../store/connect.ts'
 import type { FileStorage } from '../store/files/storage.ts'
+import { chartPictures } from './chart-picture.ts'
 import type { ConsoleSource } from './console/source.ts'
 import { documentation } from './documentation.ts'
 import { downloads } from './download.ts'
@@ -21,6 +23,8 @@ export type OperationalDeps = {
   figures: FiguresAccess
   readiness: Readiness
   console: ConsoleSource | null
+  /** Draws the charts of reports. */
+  drawing: ChartDrawing
 }
 
 const DESCRIPTION = new URL('../schemas/generated/openapi.json', import.meta.url)
@@ -33,6 +37,7 @@ export function operationalRoutes(deps: OperationalDeps): Koa.Middleware {
   const isOpen = (ctx: Koa.Context) => opensFigures(access, ctx.get('Authorization'))
   const description = readFile(DESCRIPTION, 'utf8')
   const download = downloads(deps)
+  const picture = chartPictures(deps)
   const pages = documentation(() => (deps.console && deps.console.state() !== 'missing' ? '/console' : '/docs'))
 
   const fixed: Record<string, Handler> = {
@@ -69,7 +74,7 @@ export function operationalRoutes(deps: OperationalDeps): Koa.Middleware {
       await handler(ctx)
     } else if (isRead && ctx.path.startsWith('/files/')) {
       ctx.state.route = '/files/{file}'
-      await download(ctx)
+      if (!(await picture(ctx))) await download(ctx)
     } else await next()
   }
 }

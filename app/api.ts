@@ -7,6 +7,7 @@ import { metrics, type RefreshMetrics, type RunMetrics } from '../api/metrics.ts
 import { readiness } from '../api/readiness.ts'
 import { requestTurns } from '../api/request-turns.ts'
 import { type Listening, listen, listenForFigures } from '../api/server.ts'
+import type { FactAccess } from '../domain/analytics/figures/open-source.ts'
 import { replicasOf } from '../domain/analytics/figures/replica/replicas.ts'
 import { backtestTurns } from '../domain/automations/backtest/turns.ts'
 import { blockCutting } from '../domain/events/blocks.ts'
@@ -22,6 +23,7 @@ import { outgoing } from '../workflows/outgoing/outgoing.ts'
 import { storeClients, verifiersOf } from '../workflows/stores/clients.ts'
 import { storeVerifiers } from '../workflows/stores/verifiers.ts'
 import type { Config } from './config.ts'
+import { consoleDrawing } from './console/drawing.ts'
 import { consoleSource, type StartedConsole } from './console/source.ts'
 import { QUEUES_PAGE, redisPrefix, warnOfRedis } from './queue.ts'
 import type { Resources } from './resources.ts'
@@ -32,6 +34,8 @@ export type ServedApi = Listening & {
   console: StartedConsole | null
   countOutcome: RunMetrics['outcome']
   refreshMetrics: RefreshMetrics
+  /** For a worker in this process. */
+  facts: FactAccess
 }
 
 /** Connections of the pool that no request uses: for downloads and, in a process that is a worker as well, for its jobs. */
@@ -132,6 +136,7 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
     appleAds: appleAdsEntities(clients.appleAds),
     tryChannel: channelProbe({ pool, secrets, outgoing: requests, guard: { allowPrivateNetwork }, installation: config.mail }),
     console: pages,
+    drawing: consoleDrawing(),
     operator: board && { at: QUEUES_PAGE, password: board.password, pages: board.show },
   }
   const servers: Listening[] = []
@@ -157,6 +162,7 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
     console: pages,
     countOutcome: measurements.outcome,
     refreshMetrics: measurements,
+    facts: deps.facts,
     close,
   }
 }

@@ -1,6 +1,8 @@
+import type { FactAccess } from '../domain/analytics/figures/open-source.ts'
 import { CONSUMERS } from '../domain/oversight/reconciliation/log-handlers.ts'
 import { TIMERS } from '../domain/oversight/reconciliation/timers.ts'
 import type { Secrets } from '../domain/projects/secrets.ts'
+import type { ChartDrawing } from '../domain/reporting/reports/chart-drawing.ts'
 import type { Pool } from '../store/connect.ts'
 import type { FileStorage } from '../store/files/storage.ts'
 import type { Consumer } from '../workers/log-consumers.ts'
@@ -22,6 +24,7 @@ import { deliveryHandler } from '../workflows/integration-push/deliver.ts'
 import type { GoogleTokens } from '../workflows/outgoing/google-token.ts'
 import type { Outgoing } from '../workflows/outgoing/outgoing.ts'
 import { reportDestinations } from '../workflows/report-destinations/registry.ts'
+import { reportCharts } from '../workflows/scheduled-report/charts.ts'
 import { reportDeliveries } from '../workflows/scheduled-report/delivery-group.ts'
 import { reportFiles } from '../workflows/scheduled-report/file-group.ts'
 import { scheduledReport } from '../workflows/scheduled-report/report.ts'
@@ -42,6 +45,9 @@ export type JobsDeps = {
   recording: Pool
   /** Connections of the runs that write files: each part is one long statement, and the others must not wait for its connection. */
   copying: Pool
+  /** Of the figures that reports of charts show. */
+  facts: FactAccess
+  drawing: ChartDrawing
   secrets: Secrets
   storage: FileStorage
   outgoing: Outgoing
@@ -64,7 +70,7 @@ type Jobs = { handlers: JobHandler[]; timers: Timer[]; consumers: Consumer[] }
 /** The registry of jobs: every kind of job with its handler, every timer and every consumer of the log. A worker process executes them. */
 export function jobs(deps: JobsDeps): Jobs {
   const { pool, planned, recording, copying, secrets, storage, outgoing, tokens, stores, mail, publicUrl, partRows, policies } = deps
-  const { at = NOWHERE, refreshCounts, onSetAside } = deps
+  const { at = NOWHERE, refreshCounts, onSetAside, facts, drawing } = deps
   const guard = { allowPrivateNetwork: deps.allowPrivateNetwork }
   const destinations = reportDestinations({ outgoing, guard, tokens })
   const gate = startGate()
@@ -88,7 +94,8 @@ export function jobs(deps: JobsDeps): Jobs {
     handlers: [
       ...workflowHandlers(workflows, { pool, policies, at }),
       reportFiles({ pool, copying, planned, policies, at, storage, partRows, starts: gate }),
-      ...reportDeliveries({ pool, planned, policies, at, storage, secrets, publicUrl, destinations }),
+      reportCharts({ pool, policies, at, storage, facts, drawing, publicUrl, starts: gate }),
+      ...reportDeliveries({ pool, planned, policies, at, storage, secrets, publicUrl, destinations, drawing }),
       automationHandler({ pool, planned, recording, effects, policy: policies.step, at }),
       refreshHandler({
         pool,

@@ -89,7 +89,13 @@ export async function startPerennial(config: Config, log: Logger, { showKeys = f
       const { work } = await import('./worker.ts')
       const publicUrl = config.publicUrl ?? served?.url ?? `http://localhost:${config.port}`
       closing.push(
-        await work(config, log, resources, { publicUrl, countOutcome: served?.countOutcome, refreshMetrics: served?.refreshMetrics, at }),
+        await work(config, log, resources, {
+          publicUrl,
+          countOutcome: served?.countOutcome,
+          refreshMetrics: served?.refreshMetrics,
+          facts: served?.facts,
+          at,
+        }),
       )
     }
     const console = served?.console?.state() ?? null

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { FactAccess } from '../domain/analytics/figures/open-source.ts'
 import { connect } from '../store/connect.ts'
 import { startFactAudit } from '../workers/fact-audit.ts'
 import { startFactRebuild } from '../workers/fact-rebuild.ts'
@@ -15,15 +16,21 @@ import { storeClients } from '../workflows/stores/clients.ts'
 import type { RefreshCounts } from '../workflows/stores/refresh-queue/refresh-deps.ts'
 import { sweepsOf } from '../workflows/stores/sweep/sweeps.ts'
 import type { Config } from './config.ts'
+import { consoleDrawing } from './console/drawing.ts'
 import { jobs } from './jobs.ts'
 import { openQueue } from './queue.ts'
 import type { Resources } from './resources.ts'
+
+/** Two questions at a time, each of which reads sets of users beside its own snapshot. */
+const FIGURES = 4
 
 export type WorkOptions = {
   /** The service's own address. */
   publicUrl: string
   countOutcome?: ((kind: string, outcome: string) => void) | undefined
   refreshMetrics?: RefreshCounts | undefined
+  /** The access to facts of the API in this process, with its replicas. */
+  facts?: FactAccess | undefined
   at?: AtCrashPoint | undefined
 }
 
@@ -32,7 +39,7 @@ export async function work(
   config: Config,
   log: Logger,
   resources: Resources,
-  { publicUrl, countOutcome, refreshMetrics, at }: WorkOptions,
+  { publicUrl, countOutcome, refreshMetrics, facts, at }: WorkOptions,
 ): Promise<() => Promise<void>> {
   const { url, pool, secrets, storage } = resources
   const { allowPrivateNetwork, mail, exportPartRows: partRows, leaseMs } = config
@@ -42,6 +49,7 @@ export async function work(
   // Records of steps, suspensions and ends, at most two flushes of each in flight, and eight transactions of steps that many runs make together.
   const recording = connect({ url, name: 'perennial-recording', leaseMs, max: 14, planOnce: true, hashJoins: true, beforeCommit })
   const copying = connect({ url, name: 'perennial-files', leaseMs })
+  const scanning = facts ? null : connect({ url, name: 'perennial-figures', leaseMs, max: FIGURES, scans: true })
   const requests = outgoing({ allowPrivateNetwork })
   const tokens = googleTokens(requests)
   const unknownWord = (field: string, word: string) => log.warn({ field, word }, 'Google Play uses a word that this version does not know')
@@ -56,6 +64,8 @@ export async function work(
       planned,
       recording,
       copying,
+      facts: facts ?? { pool, scanning: scanning!, replicas: null, proceedsRates: config.proceedsRates },
+      drawing: consoleDrawing(),
       secrets,
       storage,
       ...network,
@@ -86,6 +96,7 @@ export async function work(
     await worker.stop()
     await requests.close()
     await copying.end()
+    await scanning?.end()
     await recording.end()
     await planned.end()
   }

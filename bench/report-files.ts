@@ -36,7 +36,7 @@ export const bench = (): Promise<Result> =>
     // Received until just now: the windows of the next days have all of them.
     await seedEvents(pool, USERS, 0, EVENTS, new Date(Date.now() - seedMs(EVENTS)))
     const receiver = await startReceiver(resources)
-    await seedReports(pool, tenants, receiver.url, reports)
+    await seedReports(pool, tenants, { slug: 'webhooks', settings: { url: receiver.url, sandbox_url: receiver.url } }, reports)
     const redis = flag('one-driver') ? undefined : await startRedis()
     if (redis) resources.undo(() => redis.end())
     const envOf = (driver: Driver): Record<string, string> => (driver === 'BullMQ' && redis ? { REDIS_URL: redis.url } : {})

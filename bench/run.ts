@@ -24,6 +24,7 @@ const BENCHES: Record<string, () => Promise<{ bench: () => Promise<Result> }>> =
   'held-snapshot': () => import('./held-snapshot.ts'),
   'durable-runs': () => import('./durable-runs.ts'),
   'report-files': () => import('./report-files.ts'),
+  'report-charts': () => import('./report-charts.ts'),
   'scale-out': () => import('./scale-out.ts'),
   chaos: () => import('./chaos.ts'),
   charts: () => import('./charts.ts'),

@@ -62,7 +62,7 @@ async function addVocabulary(pool: Pool, environment: number): Promise<Map<Kind,
 /** Every currency at a rate that moves from day to day, over the year of the facts. */
 const RATES = `insert into currency_rates (currency, date, usd_per_unit)
   select c, current_date - d, round((0.2 + (hashint8(ascii(c) * 7 + ascii(substr(c, 2)))::bigint & 1023) * 0.001 + d * 0.0001)::numeric, 6)
-  from unnest($1::text[]) c, generate_series(0, ${FACT_DAYS + 30}) d where c <> 'USD'`
+  from unnest($1::text[]) c, generate_series(0, ${FACT_DAYS + 30}) d where c <> 'USD' on conflict do nothing`
 
 /**
  * Lives of so many users over a year, written as facts and not as the events that they would be folded from: 52 % of the users begin a

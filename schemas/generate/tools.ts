@@ -57,6 +57,7 @@ const DETAILS: Detail[] = [
   { depth: 2, described: 0, bounds: false },
   { depth: 1, described: 0, bounds: false },
   { depth: 1, described: 0, bounds: false, values: 12 },
+  { depth: 1, described: 0, bounds: false, values: 6 },
 ]
 
 const KEPT = ['type', 'enum', 'default']

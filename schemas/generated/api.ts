@@ -8791,9 +8791,9 @@ export interface components {
             /** @description Signed address of the file, to be read without Authorization; null until done and after `expires_at`. */
             file_url: string | null;
             /** @enum {string} */
-            type: "events" | "customers" | "purchases" | "purchases_state" | "subscriptions" | "entitlements";
+            type: "events" | "customers" | "purchases" | "purchases_state" | "subscriptions" | "entitlements" | "charts";
             /** @enum {string} */
-            format: "csv" | "json" | "ndjson" | "parquet";
+            format: "csv" | "json" | "ndjson" | "parquet" | "html";
             /** @enum {string} */
             compression: "none" | "gzip";
             /** @description Whether texts of a `csv` that a spreadsheet may take for formulas have a `'` before them. */
@@ -10977,24 +10977,24 @@ export interface components {
              */
             on_dst_overlap: "first" | "both";
             /**
-             * @description As of exports.
+             * @description As of exports; of charts `csv`, a table for each, or `html`, a page with pictures and tables.
              * @default csv
              * @example csv
              * @enum {string}
              */
-            format: "csv" | "json" | "ndjson" | "parquet";
+            format: "csv" | "json" | "ndjson" | "parquet" | "html";
             /**
              * @description As of exports; unless given, true where a destination is e-mail or Slack.
              * @example false
              */
             formula_guard?: boolean;
             /**
-             * @description What a file contains, as of exports. `purchases_state`, `subscriptions` and `entitlements` have every row, as of the time at which the file is written; `included_range_days` then only names the file.
+             * @description What a file contains, as of exports; `charts`: figures of the whole days before the day of the slot, against as many days before. `purchases_state`, `subscriptions` and `entitlements` have every row, as of the time at which the file is written; `included_range_days` then only names the file.
              * @default events
              * @example events
              * @enum {string}
              */
-            type: "events" | "customers" | "purchases" | "purchases_state" | "subscriptions" | "entitlements";
+            type: "events" | "customers" | "purchases" | "purchases_state" | "subscriptions" | "entitlements" | "charts";
             /**
              * @description Further columns of events and purchases, after the others: `event_id` (the event's id as webhooks have it), `properties` (its custom properties as JSON). Empty for the other types.
              * @default []
@@ -11003,6 +11003,46 @@ export interface components {
              *     ]
              */
             include: components["schemas"]["IncludedColumn"][];
+            /**
+             * @description What a report of charts shows, unless `view_id` is given.
+             * @default []
+             * @example []
+             */
+            charts: components["schemas"]["ReportChart"][];
+            /**
+             * @description A saved view of a chart, asked as it is at each slot; once it is deleted, as it was last asked.
+             * @default null
+             * @example null
+             */
+            view_id: string | null;
+        };
+        /**
+         * @example {
+         *       "code": "sales",
+         *       "query": {
+         *         "segmentation": "country",
+         *         "filter[target_platform][]": [
+         *           "iOS"
+         *         ]
+         *       }
+         *     }
+         */
+        ReportChart: {
+            /**
+             * @description Of `v4GetAnalyticsChart`.
+             * @example sales
+             */
+            code: string;
+            /**
+             * @description Its parameters by name, without those of time, which the schedule gives; at most 11 series.
+             * @default {}
+             * @example {
+             *       "segmentation": "country"
+             *     }
+             */
+            query: {
+                [key: string]: string | number | boolean | string[];
+            };
         };
         ReportDestinationInput: {
             /**
@@ -11066,6 +11106,8 @@ export interface components {
          *       "formula_guard": false,
          *       "type": "events",
          *       "include": [],
+         *       "charts": [],
+         *       "view_id": null,
          *       "next_slot": "2026-03-02T08:00:00Z",
          *       "last_run": {
          *         "id": "rrn_0mfz3k1q9000abcdefgh",
@@ -11108,12 +11150,15 @@ export interface components {
             /** @enum {string} */
             on_dst_overlap: "first" | "both";
             /** @enum {string} */
-            format: "csv" | "json" | "ndjson" | "parquet";
+            format: "csv" | "json" | "ndjson" | "parquet" | "html";
             formula_guard: boolean;
             /** @enum {string} */
-            type: "events" | "customers" | "purchases" | "purchases_state" | "subscriptions" | "entitlements";
+            type: "events" | "customers" | "purchases" | "purchases_state" | "subscriptions" | "entitlements" | "charts";
             /** @description Further columns, in their order. */
             include: components["schemas"]["IncludedColumn"][];
+            /** @description Empty with a view. */
+            charts: components["schemas"]["ReportChart"][];
+            view_id: string | null;
             /**
              * Format: date-time
              * @description Null for a draft.
@@ -11215,6 +11260,8 @@ export interface components {
          *           "delivered_at": "2026-03-01T08:00:01Z"
          *         }
          *       ],
+         *       "charts": null,
+         *       "as_of": null,
          *       "created_at": "2026-03-01T08:00:00Z",
          *       "started_at": "2026-03-01T08:00:00Z",
          *       "finished_at": "2026-03-01T08:00:01Z"
@@ -11253,6 +11300,13 @@ export interface components {
             /** @description How often it was resent. */
             resends: number;
             destinations: components["schemas"]["ScheduledReportRunDestination"][];
+            /** @description What a run of charts shows; null for rows, and until its file is made. */
+            charts: components["schemas"]["ScheduledReportRunChart"][] | null;
+            /**
+             * Format: date-time
+             * @description Everything recorded before counts in the charts; a resend sends the same file.
+             */
+            as_of: string | null;
             created_at: components["schemas"]["Time"];
             started_at: components["schemas"]["NullableTime"];
             finished_at: components["schemas"]["NullableTime"];
@@ -11270,6 +11324,37 @@ export interface components {
             error: string | null;
             next_attempt_at: components["schemas"]["NullableTime"];
             delivered_at: components["schemas"]["NullableTime"];
+        };
+        ScheduledReportRunChart: {
+            code: string;
+            /** @description Name of the view, or title of the chart. */
+            title: string;
+            query: {
+                [key: string]: unknown;
+            };
+            /** @enum {string} */
+            unit: "hour" | "day" | "week" | "month";
+            /** @enum {string} */
+            measure: "usd" | "count" | "percent";
+            currency: string;
+            /** @description As of charts. */
+            total_type: string;
+            /** @description Null where the series have no whole. */
+            total: number | null;
+            /** @description Of the window before. */
+            total_previous: number | null;
+            /**
+             * Format: date-time
+             * @description Where the totals are those of the part whose outcomes are known, its end.
+             */
+            complete_until: string | null;
+            /** @description Whether time alone can still change the total. */
+            still_moving: boolean;
+            series: {
+                label: string;
+                total: number;
+                total_previous: number;
+            }[];
         };
         /**
          * @example {

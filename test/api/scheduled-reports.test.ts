@@ -65,6 +65,8 @@ describe('a report', () => {
       formula_guard: true,
       type: 'events',
       include: [],
+      charts: [],
+      view_id: null,
       next_slot: null,
       last_run: null,
     })

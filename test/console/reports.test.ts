@@ -167,6 +167,66 @@ test('who edits sees what somebody else has changed meanwhile; a pause is undone
   await page.waitForURL(new RegExp(report))
 })
 
+test('a chart is scheduled from its page, and its run shows the totals that were sent', async () => {
+  const happened_at = new Date(Date.parse(await box.now()) - 2 * 86_400_000).toISOString()
+  const sale = { event_name: 'in_app_purchase', happened_at, price: '19.99', currency: 'USD', device: { country: 'DE' } }
+  await box.good('POST', '/v4/events', { events: [{ ...sale, event_id: 'sold', identity_id: 'ada' }] })
+  await open('/charts/sales?split=country&f.country=DE,FR&tz=Europe/Berlin', '.summary-total')
+  await button('Keep').press('Enter')
+  await page.getByRole('menuitem', { name: 'Schedule' }).press('Enter')
+  await dialog().getByLabel('Sales: split by').waitFor()
+  expect(await dialog().getByLabel(/^Name/).inputValue()).toBe('Sales')
+  await expect.poll(() => dialog().getByLabel('Sales: split by').inputValue()).toBe('country')
+  expect(await dialog().locator('.report-chart-filters').innerText()).toContain('DE, FR')
+  await button('Add a chart', dialog()).press('Enter')
+  await page.getByRole('option', { name: 'Trial to paid' }).waitFor()
+  await page.keyboard.type('Trial to paid')
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('Enter')
+  await dialog().getByLabel('Trial to paid: unit').selectOption('hour')
+  await dialog().getByLabel('Format').selectOption('html')
+  await dialog()
+    .getByLabel(/^Webhooks/)
+    .press('Space')
+  await inBothThemes('report-charts-form')
+  await button('Make the report', dialog()).press('Enter')
+  await page.waitForURL(/\/reports\/rep_/)
+  const id = /rep_\w+/.exec(page.url())![0]
+  expect(await box.good('GET', `/v4/scheduled-reports/${id}`)).toMatchObject({
+    ...{
+      report_name: 'Sales',
+      type: 'charts',
+      format: 'html',
+      cadence: 'weekly',
+      weekday: 'monday',
+      included_range_days: 7,
+      timezone: 'Europe/Berlin',
+    },
+    charts: [
+      { code: 'sales', query: { segmentation: 'country', 'filter[country][]': ['DE', 'FR'] } },
+      { code: 'trial-to-paid', query: { unit: 'hour' } },
+    ],
+  })
+  await button('Send a test').press('Enter')
+  await dialog().locator('.status', { hasText: 'Delivered' }).first().waitFor()
+  const [run] = await box.runsOf(id)
+  expect(run.charts[0]).toMatchObject({ total: 19.99, total_previous: 0 })
+  const shown = dialog().locator('.run-charts li').first()
+  await expect.poll(() => shown.innerText()).toContain('$19.99')
+  await inBothThemes('report-charts-run')
+  // The chart of the same window.
+  await shown.getByRole('link').press('Enter')
+  await page.waitForSelector('.summary-total')
+  const search = new URL(page.url()).searchParams
+  expect(['from', 'to', 'split', 'f.country'].map(name => search.get(name))).toEqual([
+    String(Date.parse(run.window_from) / 1000),
+    String(Date.parse(run.window_to) / 1000),
+    'country',
+    'DE,FR',
+  ])
+  await expect.poll(() => page.locator('.summary-total').innerText()).toContain('$19.99')
+})
+
 test('an export is made by keys, fetched and checked; an unfinished one is cancelled', async () => {
   await box.good('POST', '/v4/events', {
     events: Array.from({ length: 3 }, (_, n) => ({

@@ -18,6 +18,7 @@ import { type ProceedsRates, proceedsRates } from '../../domain/events/money.ts'
 import { createProject } from '../../domain/projects/create.ts'
 import { type Secrets, secretsFrom } from '../../domain/projects/secrets.ts'
 import type { UnverifiedPurchases, Verifiers } from '../../domain/purchases/verification.ts'
+import type { ChartDrawing } from '../../domain/reporting/reports/chart-drawing.ts'
 import { connect, type Pool } from '../../store/connect.ts'
 import { openDiskStorage } from '../../store/files/open-disk.ts'
 import { s3Storage } from '../../store/files/s3.ts'
@@ -149,6 +150,8 @@ export type TestApiOptions = {
   openId?: OpenIdOptions
   /** The pages of the console. */
   console?: ConsoleSource
+  /** Draws the charts of reports; nothing does unless given. */
+  drawing?: ChartDrawing
   /** The address that the service has for the world, where it matters; `localhost` with the port that the system has chosen. */
   publicUrl?: string | 'localhost'
 }
@@ -191,6 +194,12 @@ async function startBeside(deps: Parameters<typeof listen>[0], folder: string) {
   }
   return { url: `http://127.0.0.1:${server.port}`, answers, fallbacks, errors, stop }
 }
+
+/** The access to facts of a worker that a test starts. */
+export const factsOf = (pool: Pool) => ({ pool, scanning: pool, replicas: null, proceedsRates: proceedsRates({}) })
+
+/** As a service whose console is not built. */
+export const NO_DRAWING: ChartDrawing = { svg: async () => null, png: async () => null }
 
 /** Starts the API on its own database, in this process. Every response is validated against the description. */
 export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
@@ -247,6 +256,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     clientDocuments: clientDocuments(options.documents ?? out),
     provider: options.openId ? openIdProvider(options.openId, out) : null,
     console: options.console ?? null,
+    drawing: options.drawing ?? NO_DRAWING,
     mcpOrigins: ['https://assistant.example.org'],
     unverifiedPurchases: options.unverifiedPurchases ?? ('secret' as const),
     verifiers: { ...storeVerifiers(pool, reached.stores), ...options.verifiers },
@@ -274,6 +284,8 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
           planned,
           recording,
           copying: pool,
+          facts: deps.facts,
+          drawing: options.drawing ?? NO_DRAWING,
           secrets,
           storage,
           outgoing: out,

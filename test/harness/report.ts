@@ -8,6 +8,7 @@ type Changes = {
   export?: Partial<ReportDelivery['export']>
   name?: string
   timezone?: string
+  charts?: ReportDelivery['charts']
 }
 
 /** A report run with this file. */
@@ -17,6 +18,7 @@ export function reportOf({
   export: file,
   name = 'Daily <events> & more',
   timezone = 'America/New_York',
+  charts = null,
 }: Changes = {}): ReportDelivery {
   const sha256 = createHash('sha256').update(content).digest('hex')
   const manifest = { rows: 12, bytes: content.length, sha256, from_offsets: [], to_offsets: [], columns_version: 1 }
@@ -42,6 +44,7 @@ export function reportOf({
       openFile: async () => Readable.from(piecesOf(content)),
       ...file,
     },
+    charts,
   }
 }
 

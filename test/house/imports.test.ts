@@ -65,6 +65,11 @@ describe('the rooms', () => {
     expect(knowing.map(({ file }) => file)).toEqual([])
   })
 
+  test('one file loads what the build of the console makes for a process without a browser', () => {
+    const loading = all.filter(({ text }) => /'server\.js'|web\/console\/dist/.test(withoutComments(text))).map(({ file }) => file)
+    expect(loading).toEqual(['app/console/drawing.ts'])
+  })
+
   test('only domain and store contain SQL', () => {
     const elsewhere = all.filter(({ room, text }) => room !== 'domain' && room !== 'store' && SQL.test(withoutComments(text)))
     expect(elsewhere.map(({ file }) => file)).toEqual([])

@@ -1,7 +1,7 @@
 import type { Guard } from '../outgoing/guard.ts'
 import { hostOf } from '../outgoing/mail-address.ts'
 import { excerpt } from '../outgoing/response.ts'
-import { type Mailed, type MailServer, sendMail } from '../outgoing/smtp.ts'
+import { type Mail, type Mailed, type MailServer, sendMail } from '../outgoing/smtp.ts'
 import type { Sent } from './destination.ts'
 
 export const MAIL_LIMIT_MS = 10_000
@@ -43,6 +43,8 @@ export type MailToMany = {
   acceptedBy: readonly string[]
   subject: string
   text: string
+  html?: Mail['html']
+  pictures?: Mail['pictures']
   id: string
   signal: AbortSignal
 }
@@ -59,13 +61,24 @@ export async function sendToRecipients({
   acceptedBy,
   subject,
   text,
+  html,
+  pictures,
   id,
   signal,
 }: MailToMany): Promise<SentToMany> {
   const only = to.filter(address => !acceptedBy.includes(address))
   // The recipients that had not accepted were removed from the settings.
   if (only.length === 0) return classifyMail({ is: 'accepted', by: [], refused: [] }, 0)
-  const mail = { from, to, ...(only.length < to.length && { only }), subject, text, messageId: `<${id}@${hostOf(from) ?? server.host}>` }
+  const mail = {
+    from,
+    to,
+    ...(only.length < to.length && { only }),
+    subject,
+    text,
+    html,
+    pictures,
+    messageId: `<${id}@${hostOf(from) ?? server.host}>`,
+  }
   const began = performance.now()
   const mailed = await sendMail(server, mail, { guard, signal, limitMs: MAIL_LIMIT_MS })
   const sent = classifyMail(mailed, Math.round(performance.now() - began))

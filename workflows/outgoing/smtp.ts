@@ -17,8 +17,23 @@ export type MailServer = {
   login: { user: string; pass: string } | null
 }
 
-/** `from` may have a name; `to` are bare addresses. `only`: the recipients among `to` that receive the mail; all unless given. */
-export type Mail = { from: string; to: string[]; only?: string[]; subject: string; text: string; messageId: string }
+/** A picture within the page of a mail, which names it by its id. */
+export type MailPicture = { cid: string; filename: string; contentType: string; content: Uint8Array }
+
+/**
+ * `from` may have a name; `to` are bare addresses. `only`: the recipients among `to` that receive the mail; all unless given. `html`: the same as the text, as
+ * a page with pictures.
+ */
+export type Mail = {
+  from: string
+  to: string[]
+  only?: string[]
+  subject: string
+  text: string
+  html?: string | undefined
+  pictures?: readonly MailPicture[] | undefined
+  messageId: string
+}
 
 /**
  * `accepted`: the server has accepted the mail for at least one recipient (`by`); `refused` are the others. `rejected`: the server refuses
@@ -85,7 +100,11 @@ const wired = (address: string): string => {
 }
 
 /** Sends one mail to all recipients at once. */
-export const sendMail = (server: MailServer, { from, to, only, subject, text, messageId }: Mail, options: Options): Promise<Mailed> =>
+export const sendMail = (
+  server: MailServer,
+  { from, to, only, subject, text, html, pictures = [], messageId }: Mail,
+  options: Options,
+): Promise<Mailed> =>
   withServer(server, options, async transport => {
     const bare = (addresses: string[]) => addresses.map(address => ({ name: '', address: oneLine(address) }))
     const info = await transport.sendMail({
@@ -93,6 +112,14 @@ export const sendMail = (server: MailServer, { from, to, only, subject, text, me
       to: bare(to),
       subject: oneLine(subject),
       text,
+      ...(html !== undefined && {
+        html,
+        attachments: pictures.map(({ content, ...picture }) => ({
+          ...picture,
+          content: Buffer.from(content),
+          contentDisposition: 'inline' as const,
+        })),
+      }),
       messageId: oneLine(messageId),
       // The headers name all recipients; the envelope only those that receive this attempt.
       ...(only && { envelope: { from: oneLine(from), to: bare(only) } }),

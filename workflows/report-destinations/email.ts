@@ -1,23 +1,24 @@
+import { localTimeOf } from '../../domain/kernel/time/local-time.ts'
 import { notSent } from '../destinations/classify-response.ts'
 import { classifyMail, MAIL_LIMIT_MS, sendToRecipients } from '../destinations/recipients.ts'
 import type { Guard } from '../outgoing/guard.ts'
 import { mailIntegration } from '../outgoing/mail-server.ts'
 import { type Mail, tryLogin } from '../outgoing/smtp.ts'
+import { mailOfCharts } from '../report-charts/mail.ts'
 import type { ReportDestination, ReportScope, ReportSent } from './report-destination.ts'
-import { reportAsText } from './report-message.ts'
+import { reportAsText, reportName, reportSubject } from './report-message.ts'
 
-type Message = Pick<Mail, 'subject' | 'text'> & { id: string }
+type Message = Pick<Mail, 'subject' | 'text' | 'html' | 'pictures'> & { id: string }
 
 const recipientsIn = ({ settings: { recipients } }: ReportScope): string[] => (Array.isArray(recipients) ? recipients.map(String) : [])
 
-const send = (guard: Guard, { subject, text, id }: Message, scope: ReportScope): Promise<ReportSent> =>
+const send = (guard: Guard, { id, ...content }: Message, scope: ReportScope): Promise<ReportSent> =>
   sendToRecipients({
     ...mailIntegration(scope.settings, guard),
     guard,
     to: recipientsIn(scope),
     acceptedBy: scope.acceptedBy ?? [],
-    subject,
-    text,
+    ...content,
     id,
     signal: scope.signal,
   })
@@ -25,10 +26,14 @@ const send = (guard: Guard, { subject, text, id }: Message, scope: ReportScope):
 export const emailReportDestination = (guard: Guard): ReportDestination => ({
   async deliver(delivery, scope) {
     if (recipientsIn(scope).length === 0) return notSent('retry', 'no_recipients')
-    const { report, run, export: file } = delivery
+    const { run, charts, export: file } = delivery
     // A requested resend must be visible, and mailboxes hide a mail whose Message-ID they know.
     const id = `${run.id}.${scope.integration.id}${run.resends > 0 ? `.${run.resends}` : ''}`
-    return send(guard, { subject: `${report.name}: ${file.rows} rows`, text: `${reportAsText(delivery).join('\n')}\n`, id }, scope)
+    const message = { subject: reportSubject(delivery), text: `${reportAsText(delivery).join('\n')}\n`, id }
+    if (!charts) return send(guard, message, scope)
+    const expires = localTimeOf(file.expires_at, delivery.report.timezone)
+    const made = await mailOfCharts(charts, { name: reportName(delivery), file: { format: file.format, url: file.file_url, expires } })
+    return send(guard, { ...message, ...made }, scope)
   },
   async test(scope) {
     const { server } = mailIntegration(scope.settings, guard)

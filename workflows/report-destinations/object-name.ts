@@ -5,6 +5,7 @@ const CONTENT_TYPES = {
   json: 'application/json',
   ndjson: 'application/x-ndjson',
   parquet: 'application/vnd.apache.parquet',
+  html: 'text/html; charset=utf-8',
 } as const
 
 /** `2026-01-02T09:00:00Z` without `-` and `:`, for names. */

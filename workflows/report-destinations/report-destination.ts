@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
-import type { ExportFormat } from '../../domain/reporting/exports/export.ts'
+import type { FileFormat } from '../../domain/reporting/exports/export.ts'
 import type { Sent, Settings } from '../destinations/destination.ts'
+import type { DeliveredCharts } from '../report-charts/delivered.ts'
 
 /** A finished file and its description. Times are ISO 8601, UTC, whole seconds. `timezone`: of the report's schedule. */
 export type ReportDelivery = {
@@ -11,7 +12,7 @@ export type ReportDelivery = {
     rows: number
     bytes: number
     sha256: string
-    format: ExportFormat
+    format: FileFormat
     file_url: string
     expires_at: string
     /** As the API shows it. */
@@ -19,6 +20,8 @@ export type ReportDelivery = {
     /** Reads from the first byte on; rejects when the file cannot be read. Called once per attempt at most. */
     openFile(): Promise<Readable>
   }
+  /** Of a report of charts; null: its file has rows. */
+  charts: DeliveredCharts | null
 }
 
 /** `settings`: with defaults filled in and secrets decrypted. `environment` selects one of a webhook's two addresses. */

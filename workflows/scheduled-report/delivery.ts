@@ -1,8 +1,9 @@
 import { openSettings } from '../../domain/integrations/config.ts'
 import type { Environment } from '../../domain/kernel/environment.ts'
 import type { Secrets } from '../../domain/projects/secrets.ts'
-import { downloadUrl } from '../../domain/reporting/exports/export.ts'
+import { downloadUrl, pictureUrl } from '../../domain/reporting/exports/export.ts'
 import { exportManifest } from '../../domain/reporting/exports/manifest.ts'
+import type { ChartDrawing } from '../../domain/reporting/reports/chart-drawing.ts'
 import { type LoadedDelivery, loadReportDeliveries } from '../../domain/reporting/reports/load-delivery.ts'
 import type { Withheld } from '../../domain/reporting/reports/run.ts'
 import { deliveryOf } from '../../domain/reporting/reports/run.ts'
@@ -11,6 +12,7 @@ import type { Pool } from '../../store/connect.ts'
 import type { FileStorage } from '../../store/files/storage.ts'
 import { messageOf, PartlyDone, RetryAt, StopRetrying } from '../engine/policy.ts'
 import type { StepScope, Workflow } from '../engine/workflow.ts'
+import { deliveredCharts } from '../report-charts/delivered.ts'
 import type { ReportDelivery, ReportDestination, ReportSent, ReportSlug } from '../report-destinations/report-destination.ts'
 
 export type DeliveryDeps = {
@@ -20,6 +22,8 @@ export type DeliveryDeps = {
   /** The service's own address: the beginning of links to files. */
   publicUrl: string
   destinations: Record<ReportSlug, ReportDestination>
+  /** Draws the charts of reports. */
+  drawing: ChartDrawing
 }
 
 /** Deliveries mostly wait for other servers. */
@@ -93,7 +97,7 @@ export async function deliverLoaded(
   { partialResult, signal }: Pick<StepScope, 'partialResult' | 'signal'>,
 ): Promise<EndedAttempt> {
   if (!loaded) throw new Refused('run_removed')
-  if (!loaded.isRawDataOn) return { status: 'withheld', reason: 'raw_data_off' }
+  if (loaded.figures === null && !loaded.isRawDataOn) return { status: 'withheld', reason: 'raw_data_off' }
   const { target } = loaded
   if (!target || target.active === 0) return { status: 'withheld', reason: 'destination_inactive' }
   if (target.active === 2) throw new Error('the integration is in error')
@@ -109,7 +113,8 @@ export async function deliverLoaded(
   return requireDelivered(sent)
 }
 
-function deliveryOfFile({ storage, secrets, publicUrl }: DeliveryDeps, { report, run, file }: LoadedDelivery): ReportDelivery {
+function deliveryOfFile({ storage, secrets, publicUrl, drawing }: DeliveryDeps, loaded: LoadedDelivery): ReportDelivery {
+  const { report, run, file, figures, project, environment: kind } = loaded
   const manifest = file && exportManifest(file)
   if (!manifest) throw new Refused('file_expired', 'the file has expired')
   const { id, format, expires_at, parts } = file
@@ -126,6 +131,13 @@ function deliveryOfFile({ storage, secrets, publicUrl }: DeliveryDeps, { report,
       manifest,
       openFile: () => storage.read(id, parts ?? []),
     },
+    charts:
+      figures &&
+      deliveredCharts(figures, {
+        drawing,
+        place: { publicUrl, project, kind },
+        pictureUrl: at => pictureUrl(secrets, publicUrl, file, at),
+      }),
   }
 }
 

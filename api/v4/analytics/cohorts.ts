@@ -1,3 +1,4 @@
+import { unconverted as unconvertedMoney } from '../../../domain/analytics/figures/charts/answer.ts'
 import { roundedFigure } from '../../../domain/analytics/figures/charts/rounding.ts'
 import { readCell } from '../../../domain/analytics/figures/cohorts/cell.ts'
 import { computeCohorts } from '../../../domain/analytics/figures/cohorts/cohorts.ts'
@@ -26,7 +27,6 @@ import { invalidFields } from '../../../domain/kernel/refusal.ts'
 import { apiTime, type Db } from '../../../store/connect.ts'
 import { type ApiDeps, expensiveRead } from '../../operation.ts'
 import { behindField, behindHeader, cursorPage, restartedHeader } from '../../pagination.ts'
-import { unconverted as unconvertedMoney } from './unconverted.ts'
 
 const MONEY_DECIMALS = 2
 

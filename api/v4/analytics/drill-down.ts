@@ -1,5 +1,6 @@
 import { rulesOf } from '../../../domain/analytics/figures/attributes.ts'
 import { chartOf } from '../../../domain/analytics/figures/chart-table.ts'
+import { decimalsOf, unconverted } from '../../../domain/analytics/figures/charts/answer.ts'
 import { roundedFigure } from '../../../domain/analytics/figures/charts/rounding.ts'
 import { decimalText } from '../../../domain/analytics/figures/drill-down/decimals.ts'
 import { explained } from '../../../domain/analytics/figures/drill-down/explanation.ts'
@@ -12,8 +13,6 @@ import { notFound } from '../../../domain/kernel/refusal.ts'
 import { apiTime, type Db } from '../../../store/connect.ts'
 import { expensiveRead } from '../../operation.ts'
 import { behindField, behindHeader, cursorPage, restartedHeader } from '../../pagination.ts'
-import { decimalsOf } from './charts.ts'
-import { unconverted } from './unconverted.ts'
 
 /** Amounts have at most six decimals. */
 const AMOUNT_PLACES = 6

@@ -1,4 +1,5 @@
 import type { Bucket } from '../../../domain/analytics/figures/buckets.ts'
+import { unconverted } from '../../../domain/analytics/figures/charts/answer.ts'
 import { roundedFigure } from '../../../domain/analytics/figures/charts/rounding.ts'
 import { type CommonQuery, type FigureQuestion, queryContext, readQuestion } from '../../../domain/analytics/figures/question.ts'
 import type { ScreenKpi } from '../../../domain/analytics/figures/screens/kpi.ts'
@@ -7,7 +8,6 @@ import { getScreenSummary } from '../../../domain/growth/screens/screen.ts'
 import type { Pool } from '../../../store/connect.ts'
 import { expensiveRead } from '../../operation.ts'
 import { behindField } from '../../pagination.ts'
-import { unconverted } from './unconverted.ts'
 
 const MONEY_PLACES = 2
 

@@ -1,8 +1,8 @@
+import { unconverted as unconvertedMoney } from '../../../domain/analytics/figures/charts/answer.ts'
 import { type ExperimentResult, type GroupResult, summarise } from '../../../domain/analytics/figures/experiments/summary.ts'
 import { invalidField } from '../../../domain/kernel/refusal.ts'
 import { expensiveRead } from '../../operation.ts'
 import { behindField } from '../../pagination.ts'
-import { unconverted as unconvertedMoney } from '../analytics/unconverted.ts'
 
 const group = (result: GroupResult) => ({
   group_uid: result.id,

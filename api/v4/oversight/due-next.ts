@@ -17,6 +17,7 @@ const WORKFLOWS: Record<string, { text: string; kind: 'export' | 'report_run'; p
   'export-retention': { text: 'The file of the export is removed', kind: 'export', path: '/v4/exports/' },
   'scheduled-report': { text: 'The run of the report begins', kind: 'report_run', path: '/v4/scheduled-report-runs/' },
   'report-file': { text: 'The file of the report is written', kind: 'report_run', path: '/v4/scheduled-report-runs/' },
+  'report-charts': { text: 'The charts of the report are drawn', kind: 'report_run', path: '/v4/scheduled-report-runs/' },
   'report-delivery': { text: 'The report is sent to a destination', kind: 'report_run', path: '/v4/scheduled-report-runs/' },
   'report-upload': { text: 'The file of the report is sent to a destination', kind: 'report_run', path: '/v4/scheduled-report-runs/' },
 }

@@ -1,6 +1,8 @@
 import { audit } from '../../../domain/kernel/audit/record.ts'
 import type { EnvironmentKind } from '../../../domain/kernel/environment.ts'
+import type { Detail } from '../../../domain/kernel/refusal.ts'
 import { sortedIncluded } from '../../../domain/reporting/exports/columns.ts'
+import type { ReportChart } from '../../../domain/reporting/reports/chart-window.ts'
 import { createReport } from '../../../domain/reporting/reports/create.ts'
 import { listDestinations } from '../../../domain/reporting/reports/destinations.ts'
 import { type LastRun, lastRuns } from '../../../domain/reporting/reports/last-runs.ts'
@@ -11,11 +13,15 @@ import type { ReportRunRow } from '../../../domain/reporting/reports/run.ts'
 import { sendTest } from '../../../domain/reporting/reports/send-test.ts'
 import { slotsOfReport, slotsOfSchedule, type UpcomingSlots } from '../../../domain/reporting/reports/upcoming-slots.ts'
 import { deleteReport, updateReport } from '../../../domain/reporting/reports/update.ts'
+import { details } from '../../../schemas/details.ts'
+import { descriptions } from '../../../schemas/generated/operations.ts'
 import type { Input } from '../../../schemas/operation-types.ts'
 import { Problem } from '../../errors.ts'
 import { expensiveRead, inTransaction, onPool } from '../../operation.ts'
 import { cursorPage, fullList, offsetPage, restartedHeader } from '../../pagination.ts'
 import { wholeSeconds } from '../../time.ts'
+
+type Question = NonNullable<NonNullable<Input<'v4CreateScheduledReport'>['body']['charts']>[number]['query']>
 
 const report = (row: ReportRow, environment: EnvironmentKind) => ({
   object: 'scheduled_report' as const,
@@ -41,6 +47,8 @@ const report = (row: ReportRow, environment: EnvironmentKind) => ({
   type: row.type,
   include: row.include,
   formula_guard: row.formula_guard,
+  charts: row.view_id === null ? row.charts.map(({ code, query }) => ({ code, query: query as Question })) : [],
+  view_id: row.view_id,
 })
 
 /** With what time alone changes, which no audit entry has. */
@@ -52,10 +60,23 @@ const shown = (row: ReportRow, environment: EnvironmentKind, last: LastRun | und
 
 type Given = Input<'v4CreateScheduledReport'>['body']
 
+/** A chart whose query the validator of its operation has read: what was given, without defaults. */
+function checkedQuery(code: string, query: Question, at: string): { chart: ReportChart; faults: Detail[] } {
+  const filled: Record<string, unknown> = structuredClone(query)
+  const validate = descriptions.find(({ id }) => id === 'v4GetAnalyticsChart')!.validate.query
+  const faults = validate(filled) ? [] : details(validate.errors, 'query', filled)
+  const given = Object.fromEntries(Object.keys(query).map(name => [name, filled[name]]))
+  return {
+    chart: { code, query: given, name: null },
+    faults: faults.map(({ field, message }) => ({ field: `${at}.${field}`, message })),
+  }
+}
+
 function request(body: Given, kind: EnvironmentKind): ReportRequest {
   const { environment, destinations, timezone = 'UTC', cadence = 'daily', weekday = null, day_of_month = null, ...rest } = body
   const { missed = 'once', on_dst_gap = 'shift', on_dst_overlap = 'first', format = 'csv', type = 'events', ...others } = rest
-  const { include = [], formula_guard = null, ...required } = others
+  const { include = [], formula_guard = null, charts = [], view_id = null, ...required } = others
+  const asked = charts.map(({ code, query = {} }, i) => checkedQuery(code, query, `charts[${i}].query`))
   return {
     input: {
       ...required,
@@ -70,9 +91,15 @@ function request(body: Given, kind: EnvironmentKind): ReportRequest {
       type,
       include: sortedIncluded(include),
       formula_guard,
+      charts: asked.map(({ chart }) => chart),
+      view_id,
     },
     destinationIds: destinations.map(({ id }) => id),
-    faults: environment === kind ? [] : [{ field: 'environment', message: `must be ${kind}, as the key` }],
+    own: kind === 'production' ? 1 : 0,
+    faults: [
+      ...(environment === kind ? [] : [{ field: 'environment', message: `must be ${kind}, as the key` }]),
+      ...asked.flatMap(({ faults }) => faults),
+    ],
   }
 }
 

@@ -31,13 +31,19 @@ const valuesOf = ({ name, kind, code, query, range, pinned }: SavedViewInput): u
   pinned,
 ]
 
-export async function getView(db: Db, environment: Environment, id: string): Promise<SavedView> {
+/** Null: there is no such view. */
+export async function findView(db: Db, environment: Environment, id: string): Promise<SavedView | null> {
   const { rows } = await db.query<SavedView>(`select ${VIEW_COLUMNS} from analytics_views where environment = $1 and id = $2`, [
     environment,
     id,
   ])
-  if (!rows[0]) throw notFound('view')
-  return rows[0]
+  return rows[0] ?? null
+}
+
+export async function getView(db: Db, environment: Environment, id: string): Promise<SavedView> {
+  const view = await findView(db, environment, id)
+  if (!view) throw notFound('view')
+  return view
 }
 
 const LISTED = { table: 'analytics_views', columns: VIEW_COLUMNS, order: 'newest' as const }

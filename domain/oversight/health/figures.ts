@@ -10,7 +10,7 @@ import { HELD_SECONDS } from '../../integrations/deliveries/held.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import { EXPORT_WORKFLOW } from '../../reporting/exports/create.ts'
 import { REPORT_SLOT_DUE } from '../../reporting/reports/report.ts'
-import { DELIVERY_WORKFLOW, FILE_WORKFLOW, REPORT_WORKFLOW, UPLOAD_WORKFLOW } from '../../reporting/reports/run.ts'
+import { CHARTS_WORKFLOW, DELIVERY_WORKFLOW, FILE_WORKFLOW, REPORT_WORKFLOW, UPLOAD_WORKFLOW } from '../../reporting/reports/run.ts'
 import { overdue } from '../ledger/overdue.ts'
 import { UNTAKEN, type UntakenSlots, untakenSlots } from '../ledger/untaken.ts'
 
@@ -59,7 +59,7 @@ const OF_PROMISES = [
   AUTOMATION_RUN_DUE,
   DELIVERY_DUE,
   REPORT_SLOT_DUE,
-  ...[EXPORT_WORKFLOW, REPORT_WORKFLOW, FILE_WORKFLOW, DELIVERY_WORKFLOW, UPLOAD_WORKFLOW].map(jobKindOf),
+  ...[EXPORT_WORKFLOW, REPORT_WORKFLOW, FILE_WORKFLOW, CHARTS_WORKFLOW, DELIVERY_WORKFLOW, UPLOAD_WORKFLOW].map(jobKindOf),
 ]
 // The other timers and workflows: ends of subscriptions, queues of stores, releases, files to remove.
 const TIMERS = `

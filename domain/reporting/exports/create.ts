@@ -7,11 +7,11 @@ import type { Environment } from '../../kernel/environment.ts'
 import { notFound, Refusal } from '../../kernel/refusal.ts'
 import { type IncludedColumn, sortedIncluded } from './columns.ts'
 import { lockErasureExclusive } from './erasure-lock.ts'
-import { EXPORT_COLUMNS, EXPORT_TYPES, type ExportFormat, type ExportRow, type ExportType } from './export.ts'
+import { EXPORT_COLUMNS, EXPORT_TYPES, type ExportRow, type FileFormat, type FileType, OF_CHARTS } from './export.ts'
 
 type NewExport = {
-  type: ExportType
-  format: ExportFormat
+  type: FileType
+  format: FileFormat
   compression: 'none' | 'gzip'
   /** Texts of a CSV that a spreadsheet may take for formulas get a quote before them. */
   formulaGuard?: boolean
@@ -65,7 +65,7 @@ export async function recordExport(tx: Tx, environment: Environment, input: NewE
   return rows[0]!
 }
 
-type ExportFile = { id: string; format: ExportFormat; formulaGuard: boolean; include: IncludedColumn[]; reportRun: string | null }
+type ExportFile = { id: string; format: FileFormat; formulaGuard: boolean; include: IncludedColumn[]; reportRun: string | null }
 
 /** Records one export for each file. All of them have the same window, from one cut. */
 export async function recordExports(
@@ -75,7 +75,7 @@ export async function recordExports(
   files: ExportFile[],
 ): Promise<ExportRow[]> {
   await lockErasureExclusive(tx, environment)
-  const { order, isState } = EXPORT_TYPES[input.type]
+  const { order, isState } = input.type === OF_CHARTS ? { order: null, isState: false } : EXPORT_TYPES[input.type]
   const [from, to] = isState ? [null, null] : [input.from, input.to]
   const window = await cutWindow(tx, environment, from ?? '-infinity', to ?? 'infinity')
   const { rows } = await tx.query<ExportRow>({

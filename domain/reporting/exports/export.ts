@@ -20,7 +20,7 @@ export const EXPORT_TYPES = {
 export type ExportType = keyof typeof EXPORT_TYPES
 
 /** Whether a file of the type may have further columns. */
-export const takesIncluded = (type: ExportType): boolean => EXPORT_TYPES[type].order === 'log'
+export const takesIncluded = (type: FileType): boolean => type !== OF_CHARTS && EXPORT_TYPES[type].order === 'log'
 
 /** The types of one order, as a list in SQL. */
 export const typesOrderedBy = (order: (typeof EXPORT_TYPES)[ExportType]['order']): string =>
@@ -30,6 +30,11 @@ export const typesOrderedBy = (order: (typeof EXPORT_TYPES)[ExportType]['order']
     .join(', ')
 
 export type ExportFormat = 'csv' | 'json' | 'ndjson' | 'parquet'
+
+/** Files that reports make of charts, besides those of rows: figures of all customers together, and nothing of one of them. */
+export const OF_CHARTS = 'charts'
+export type FileType = ExportType | typeof OF_CHARTS
+export type FileFormat = ExportFormat | 'html'
 /** How long a file can be downloaded. */
 export const FILE_DAYS = 7
 
@@ -40,8 +45,8 @@ export type ExportFailure = { code: 'storage_error' | 'upstream_timeout' | 'unkn
 export type ExportRow = {
   id: string
   status: ExportStatus
-  type: ExportType
-  format: ExportFormat
+  type: FileType
+  format: FileFormat
   compression: 'none' | 'gzip'
   formula_guard: boolean
   include: IncludedColumn[]
@@ -110,3 +115,7 @@ export const downloadSignature = (secrets: Secrets, { id, expires_at }: SignedEx
 /** The URL of a finished export. It needs no key and is valid until the export expires. */
 export const downloadUrl = (secrets: Secrets, publicUrl: string, file: SignedExport): string =>
   `${publicUrl}/files/exports/${file.id}?signature=${downloadSignature(secrets, file)}`
+
+/** The URL of the picture of a chart of a finished file, counted from 0. It is valid as long as that of the file. */
+export const pictureUrl = (secrets: Secrets, publicUrl: string, file: SignedExport, at: number): string =>
+  `${publicUrl}/files/exports/${file.id}/charts/${at + 1}.png?signature=${downloadSignature(secrets, file)}`

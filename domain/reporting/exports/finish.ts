@@ -73,6 +73,12 @@ export async function recordFileRemoved(tx: Tx, environment: Environment, id: st
      returning greatest(0, extract(epoch from x.file_removed_at - t.now) + case when x.status = 'cancelled' then $4::int else $3::int end)::float8 as seconds`,
     [environment, id, (RECORD_DAYS - FILE_DAYS) * DAY_SECONDS, RECORD_DAYS * DAY_SECONDS],
   )
+  // Pictures are drawn from them, as long as their file can be downloaded.
+  await tx.query(
+    `update report_runs set figures = null where environment = $1 and figures is not null
+       and id = (select report_run from exports where environment = $1 and id = $2)`,
+    [environment, id],
+  )
   return rows[0]?.seconds ?? 0
 }
 

@@ -28,6 +28,9 @@ const guardedValue = (column: ExportColumn): string => {
   return column.kind === 'text' ? `case when left(${value}, 1) in (${FORMULA_SQL}) then '''' || (${value}) else ${value} end` : value
 }
 
+/** The text with a quote before it where a spreadsheet may take it for a formula. */
+export const guardedText = (text: string): string => (FORMULA_STARTS.includes(text.charAt(0)) ? `${GUARD}${text}` : text)
+
 /** The text without the quote that a guarded file has before it. No id of a user begins with a quote. */
 export const unguarded = (text: string): string =>
   text.startsWith(GUARD) && FORMULA_STARTS.includes(text.charAt(1)) ? text.slice(1) : text

@@ -3,8 +3,9 @@ import { opaqueId, orderedId } from '../../../store/ids.ts'
 import { createRun, createRuns } from '../../durable/jobs/workflow-run.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import { isRawDataOn, recordExport, recordExports } from '../exports/create.ts'
+import { OF_CHARTS } from '../exports/export.ts'
 import { nextWindow, type ReportRow } from './report.ts'
-import { FILE_WORKFLOW, pending } from './run.ts'
+import { fileWorkflowOf, pending } from './run.ts'
 import { settleAllDestinations } from './settle.ts'
 import { isoOf, moveSlots } from './slot-job.ts'
 import type { Slot } from './slots.ts'
@@ -23,7 +24,8 @@ export async function startReportRun(tx: Tx, environment: Environment, id: strin
   )
   const run = rows[0]
   if (!run) return
-  if (!(await isRawDataOn(tx, environment))) {
+  // Figures of all customers together are no raw data.
+  if (run.type !== OF_CHARTS && !(await isRawDataOn(tx, environment))) {
     await settleAllDestinations(tx, environment, id, 'withheld', 'raw_data_off')
     return
   }
@@ -39,7 +41,7 @@ export async function startReportRun(tx: Tx, environment: Environment, id: strin
     reportRun: id,
   })
   await tx.query('update report_runs set export_id = $3 where environment = $1 and id = $2', [environment, id, file])
-  await createRun(tx, environment, { ...FILE_WORKFLOW, subject: id })
+  await createRun(tx, environment, { ...fileWorkflowOf(run.type), subject: id })
 }
 
 /** A slot that is due and runs. `next`: the slot after it. */
@@ -66,12 +68,13 @@ export async function startDueSlots(tx: Tx, environment: Environment, slots: Due
     environment,
     started.map(({ report, slot, next }) => ({ number: report.number, last: isoOf(slot.at), next: isoOf(next) })),
   )
-  await createRuns(
-    tx,
-    environment,
-    FILE_WORKFLOW,
-    started.map(({ run }) => run),
-  )
+  for (const [workflow, some] of Map.groupBy(started, ({ report }) => fileWorkflowOf(report.type)))
+    await createRuns(
+      tx,
+      environment,
+      workflow,
+      some.map(({ run }) => run),
+    )
   // Last: from here on no other transaction appends to the log.
   for (const sameWindow of Map.groupBy(started, ({ from, to, report }) => `${report.type} ${from} ${to}`).values()) {
     const { from, to, report } = sameWindow[0]!

@@ -6,7 +6,7 @@ import { failExport } from '../exports/finish.ts'
 import { cancelDeliveries, subjectsOf } from './delivery-runs.ts'
 import { recordSlot } from './record-run.ts'
 import type { ReportRow } from './report.ts'
-import { FILE_WORKFLOW, REPORT_RUN_COLUMNS, REPORT_WORKFLOW, type ReportRunRow } from './run.ts'
+import { CHARTS_WORKFLOW, FILE_WORKFLOW, REPORT_RUN_COLUMNS, REPORT_WORKFLOW, type ReportRunRow } from './run.ts'
 import { writeDestinations } from './settle.ts'
 import { slotsAfter } from './slots.ts'
 
@@ -25,7 +25,7 @@ export async function endReport(tx: Tx, environment: Environment, report: Report
   )
   const ids = open.rows.map(({ id }) => id)
   // In the order in which a workflow schedules the next one: a cancelled workflow schedules none.
-  for (const { workflow } of [REPORT_WORKFLOW, FILE_WORKFLOW]) await cancelRuns(tx, environment, workflow, ids)
+  for (const { workflow } of [REPORT_WORKFLOW, FILE_WORKFLOW, CHARTS_WORKFLOW]) await cancelRuns(tx, environment, workflow, ids)
   const deliveries = open.rows.flatMap(subjectsOf)
   await cancelDeliveries(tx, environment, deliveries)
   const ended = await tx.query<ReportRunRow>(

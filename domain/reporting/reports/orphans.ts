@@ -2,7 +2,16 @@ import type { Tx } from '../../../store/connect.ts'
 import { recreateRun, unfinishedRunExists } from '../../durable/jobs/workflow-run.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import { recreateDeliveries, subjectsOf, unfinishedDeliveryExists } from './delivery-runs.ts'
-import { EXPORT_FAILED, exportOf, FILE_WORKFLOW, REPORT_RUN_COLUMNS, REPORT_WORKFLOW, type ReportRunRow } from './run.ts'
+import {
+  CHARTS_WORKFLOW,
+  EXPORT_FAILED,
+  exportOf,
+  FILE_WORKFLOW,
+  fileWorkflowOf,
+  REPORT_RUN_COLUMNS,
+  REPORT_WORKFLOW,
+  type ReportRunRow,
+} from './run.ts'
 import { settleAllDestinations, writeDestinations } from './settle.ts'
 
 const HAS_PENDING = `jsonb_path_exists(s.destinations, '$[*] ? (@.status == "pending")')`
@@ -11,7 +20,8 @@ const LACKS_DELIVERY = `exists (select 1 from jsonb_array_elements(s.destination
 
 /** In SQL: whether no job will ever continue the unfinished report run `s`, or the delivery to one of its destinations. */
 export const IS_ORPHANED_REPORT_RUN = `case s.status when 'pending' then not ${unfinishedRunExists(REPORT_WORKFLOW, 's.environment', 's.id')}
-  else not ${unfinishedRunExists(FILE_WORKFLOW, 's.environment', 's.id')} and (${LACKS_DELIVERY} or not ${HAS_PENDING}) end`
+  else not ${unfinishedRunExists(FILE_WORKFLOW, 's.environment', 's.id')}
+    and not ${unfinishedRunExists(CHARTS_WORKFLOW, 's.environment', 's.id')} and (${LACKS_DELIVERY} or not ${HAS_PENDING}) end`
 
 type LockedRun = ReportRunRow & { environment: Environment }
 
@@ -40,7 +50,7 @@ async function repair(tx: Tx, run: LockedRun): Promise<void> {
   const file = await exportOf(tx, environment, id)
   // A run with a number of rows has had its file; the file may be deleted by now.
   if (run.rows === null && !file?.isFinished) {
-    await recreateRun(tx, environment, { ...FILE_WORKFLOW, subject: id })
+    await recreateRun(tx, environment, { ...fileWorkflowOf(file?.type ?? 'events'), subject: id })
     return
   }
   const { rows } = await tx.query<{ status: string; rows_written: number }>(

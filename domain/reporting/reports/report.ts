@@ -2,7 +2,8 @@ import type { Db, Tx } from '../../../store/connect.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import { type Detail, notFound } from '../../kernel/refusal.ts'
 import type { IncludedColumn } from '../exports/columns.ts'
-import type { ExportFormat, ExportType } from '../exports/export.ts'
+import { type FileFormat, type FileType, OF_CHARTS } from '../exports/export.ts'
+import { daysBefore, type ReportChart } from './chart-window.ts'
 import type { MissedPolicy } from './missed-policy.ts'
 import { type Schedule, type Slot, windowOf } from './slots.ts'
 
@@ -18,13 +19,24 @@ export type ReportInput = Schedule & {
   included_range_days: number
   status: 'draft' | 'active'
   missed: MissedPolicy
-  format: ExportFormat
-  type: ExportType
+  format: FileFormat
+  type: FileType
   include: IncludedColumn[]
+  /** Of the type charts: these, or the question of a saved view, of which a stored report has a copy. */
+  charts: ReportChart[]
+  view_id: string | null
 }
 
-/** `formula_guard` null or absent: the destinations decide. `faults`: faults that the caller has found already. */
-export type ReportRequest = { input: ReportInput & { formula_guard?: boolean | null }; destinationIds: string[]; faults: Detail[] }
+/**
+ * `formula_guard` null or absent: the destinations decide. `own`: the number of the environment in the API of figures. `faults`: faults that the caller
+ * has found already.
+ */
+export type ReportRequest = {
+  input: ReportInput & { formula_guard?: boolean | null }
+  destinationIds: string[]
+  own: 0 | 1
+  faults: Detail[]
+}
 
 /**
  * The report's slots follow after `last_slot`. `next_slot` null: a draft. `last_slot` null: never active. `next_from`: where the window of the
@@ -44,10 +56,11 @@ export type ReportRow = ReportInput & {
 }
 
 export const REPORT_COLUMNS = `id, number, report_name, send_at, included_range_days, status, destinations, timezone, cadence, weekday, day_of_month,
-  missed, on_dst_gap, on_dst_overlap, format, type, include, formula_guard, runs, next_slot, last_slot, next_from, created_at, updated_at`
+  missed, on_dst_gap, on_dst_overlap, format, type, include, formula_guard, charts, view_id, runs, next_slot, last_slot, next_from, created_at, updated_at`
 
-/** The window of the report's next slot. */
+/** The window of the report's next slot. Charts of any time can be asked at any time: after a change of the schedule no time is left out. */
 export function nextWindow(report: ReportRow, slot: Slot): { from: number; to: number } {
+  if (report.type === OF_CHARTS) return daysBefore(report.timezone, report.included_range_days, slot.at)
   const { from, to } = windowOf(report, report.included_range_days, slot)
   return { from: report.next_from === null ? from : Math.min(from, Date.parse(report.next_from)), to }
 }

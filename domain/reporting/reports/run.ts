@@ -1,10 +1,14 @@
 import type { Db, Tx } from '../../../store/connect.ts'
 import type { Environment } from '../../kernel/environment.ts'
+import { type FileType, OF_CHARTS } from '../exports/export.ts'
+import type { RunChart } from './chart-figures.ts'
 
 /** Starts a run. Subject: the run. */
 export const REPORT_WORKFLOW = { workflow: 'scheduled-report', version: 1 } as const
 /** Writes the run's file. Subject: the run. */
 export const FILE_WORKFLOW = { workflow: 'report-file', version: 1 } as const
+/** Makes the file of a run of charts. Subject: the run. */
+export const CHARTS_WORKFLOW = { workflow: 'report-charts', version: 1 } as const
 /** Delivers one run's file to one destination: sends the address of the file. Subject: both. */
 export const DELIVERY_WORKFLOW = { workflow: 'report-delivery', version: 1 } as const
 /** The same where the file itself is sent. That may take hours: so it has a capacity of its own. */
@@ -48,13 +52,16 @@ export type ReportRunRow = {
   rows: number | null
   resends: number
   destinations: RunDestination[]
+  /** What a run of charts shows, and the time before which everything recorded counts; null: it shows none, or not yet. */
+  charts: RunChart[] | null
+  as_of: string | null
   created_at: string
   started_at: string | null
   finished_at: string | null
 }
 
 export const REPORT_RUN_COLUMNS = `id, report_id, kind, slot, window_from, window_to, status, outcome, reason, late_by_seconds, export_id, rows,
-  resends, destinations, created_at, started_at, finished_at`
+  resends, destinations, charts, as_of, created_at, started_at, finished_at`
 
 /** A destination to which the run's file is not delivered yet. */
 export const pending = ({ id, label }: { id: string; label: string }): RunDestination => ({
@@ -90,11 +97,16 @@ export async function lockReportRuns(tx: Tx, runs: readonly RunKey[]): Promise<L
   return rows
 }
 
+type FileOfRun = { id: string; type: FileType; isFinished: boolean }
+
+/** The workflow that makes a file. */
+export const fileWorkflowOf = (type: FileType) => (type === OF_CHARTS ? CHARTS_WORKFLOW : FILE_WORKFLOW)
+
 /** The export that writes the file of a run that was started; null when retention has deleted it. */
-export async function exportOf(db: Db, environment: Environment, run: string): Promise<{ id: string; isFinished: boolean } | null> {
-  const { rows } = await db.query<{ id: string; isFinished: boolean }>({
+export async function exportOf(db: Db, environment: Environment, run: string): Promise<FileOfRun | null> {
+  const { rows } = await db.query<FileOfRun>({
     name: 'export-of-report-run',
-    text: `select x.id, x.status in ('done', 'failed') as "isFinished"
+    text: `select x.id, x.type, x.status in ('done', 'failed') as "isFinished"
            from report_runs r join exports x on x.environment = r.environment and x.id = r.export_id where r.environment = $1 and r.id = $2`,
     values: [environment, run],
   })

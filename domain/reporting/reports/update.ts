@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Tx } from '../../../store/connect.ts'
 import { type Environment, now } from '../../kernel/environment.ts'
+import { chartsToKeep } from './chart-questions.ts'
 import { validateReport } from './create.ts'
 import { lockDestinations, needsFormulaGuard } from './destinations.ts'
 import { endReport } from './end-runs.ts'
@@ -19,10 +20,11 @@ type ReportChange = { before: ReportRow | null; after: ReportRow }
 export async function updateReport(tx: Tx, environment: Environment, id: string, request: ReportRequest): Promise<ReportChange> {
   const before = await lockReport(tx, environment, id)
   validateReport(request)
-  const { input, destinationIds } = request
+  const { input, destinationIds, own } = request
+  const charts = await chartsToKeep(tx, environment, input, own, before)
   const destinations = await lockDestinations(tx, environment, destinationIds)
   const formula_guard = input.formula_guard ?? (await needsFormulaGuard(tx, environment, destinationIds))
-  const requested: ReportRow = { ...before, ...input, destinations, formula_guard }
+  const requested: ReportRow = { ...before, ...input, destinations, formula_guard, charts }
   if (isDeepStrictEqual(requested, before)) return { before: null, after: before }
   const at = await now(tx, environment)
   if (before.status === 'active' && input.status === 'draft') await endReport(tx, environment, before, 'report_paused', at)
@@ -30,7 +32,7 @@ export async function updateReport(tx: Tx, environment: Environment, id: string,
   const { rows } = await tx.query<ReportRow>(
     `update scheduled_reports set report_name = $3, send_at = $4, included_range_days = $5, status = $6, destinations = $7, timezone = $8,
        cadence = $9, weekday = $10, day_of_month = $11, missed = $12, on_dst_gap = $13, on_dst_overlap = $14, format = $15, type = $16, include = $17, next_slot = $18,
-       last_slot = coalesce($19, last_slot), next_from = $20, updated_at = $21, formula_guard = $22
+       last_slot = coalesce($19, last_slot), next_from = $20, updated_at = $21, formula_guard = $22, charts = $23, view_id = $24
      where environment = $1 and id = $2 returning ${REPORT_COLUMNS}`,
     [
       environment,
@@ -41,6 +43,8 @@ export async function updateReport(tx: Tx, environment: Environment, id: string,
       position?.next_from ?? null,
       at,
       formula_guard,
+      JSON.stringify(charts),
+      input.view_id,
     ],
   )
   await scheduleSlot(tx, environment, before.number, position && Date.parse(position.next_slot!))

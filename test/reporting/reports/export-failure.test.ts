@@ -4,7 +4,7 @@ import { jobs } from '../../../app/jobs.ts'
 import type { FileStorage } from '../../../store/files/storage.ts'
 import { startWorker, type Worker } from '../../../workers/worker.ts'
 import { outgoing } from '../../../workflows/outgoing/outgoing.ts'
-import { startApi, storesFor, type TestApi } from '../../harness/api.ts'
+import { factsOf, NO_DRAWING, startApi, storesFor, type TestApi } from '../../harness/api.ts'
 import { QUICK } from '../../harness/engine-fixture.ts'
 import { item } from '../../harness/events.ts'
 import { testQueue } from '../../harness/queue.ts'
@@ -38,6 +38,8 @@ async function work(writePart: FileStorage['writePart']): Promise<void> {
     planned: pool,
     recording: pool,
     copying: pool,
+    facts: factsOf(pool),
+    drawing: NO_DRAWING,
     secrets,
     outgoing: out,
     ...storesFor(out),

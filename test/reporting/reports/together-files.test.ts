@@ -4,7 +4,7 @@ import { jobs } from '../../../app/jobs.ts'
 import type { FileStorage } from '../../../store/files/storage.ts'
 import { startWorker, type Worker } from '../../../workers/worker.ts'
 import { outgoing } from '../../../workflows/outgoing/outgoing.ts'
-import { startApi, storesFor, type TestApi } from '../../harness/api.ts'
+import { factsOf, NO_DRAWING, startApi, storesFor, type TestApi } from '../../harness/api.ts'
 import { QUICK } from '../../harness/engine-fixture.ts'
 import { item } from '../../harness/events.ts'
 import { testQueue } from '../../harness/queue.ts'
@@ -37,7 +37,18 @@ afterAll(async () => {
 /** A worker whose disk behaves so. */
 async function work(writePart: FileStorage['writePart'] = api.storage.writePart): Promise<void> {
   const { pool, secrets, storage } = api
-  const deps = { pool, planned: pool, recording: pool, copying: pool, secrets, outgoing: out, ...storesFor(out), mail: undefined }
+  const deps = {
+    pool,
+    planned: pool,
+    recording: pool,
+    copying: pool,
+    facts: factsOf(pool),
+    drawing: NO_DRAWING,
+    secrets,
+    outgoing: out,
+    ...storesFor(out),
+    mail: undefined,
+  }
   const rest = { allowPrivateNetwork: true, publicUrl: api.url, partRows: 100, policies: QUICK }
   worker = await startWorker({
     pool,

@@ -47,3 +47,7 @@ export const CHARTS: readonly { group: string; charts: readonly Listed[] }[] = [
 
 export const titleOfChart = (code: string): string =>
   CHARTS.flatMap(({ charts }) => charts).find(chart => chart.code === code)?.title ?? code
+
+/** More of these is worse. */
+const COSTS = new Set(['refunds', 'refund-rate', 'subscription-cancellation', 'trial-cancellation'])
+export const isGood = (code: string): boolean => !COSTS.has(code)

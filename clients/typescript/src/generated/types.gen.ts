@@ -3451,8 +3451,8 @@ export type Export = {
      * Signed address of the file, to be read without Authorization; null until done and after `expires_at`.
      */
     file_url: string | null;
-    type: 'events' | 'customers' | 'purchases' | 'purchases_state' | 'subscriptions' | 'entitlements';
-    format: 'csv' | 'json' | 'ndjson' | 'parquet';
+    type: 'events' | 'customers' | 'purchases' | 'purchases_state' | 'subscriptions' | 'entitlements' | 'charts';
+    format: 'csv' | 'json' | 'ndjson' | 'parquet' | 'html';
     compression: 'none' | 'gzip';
     /**
      * Whether texts of a `csv` that a spreadsheet may take for formulas have a `'` before them.
@@ -5164,21 +5164,42 @@ export type ScheduledReportInput = {
      */
     on_dst_overlap?: 'first' | 'both';
     /**
-     * As of exports.
+     * As of exports; of charts `csv`, a table for each, or `html`, a page with pictures and tables.
      */
-    format?: 'csv' | 'json' | 'ndjson' | 'parquet';
+    format?: 'csv' | 'json' | 'ndjson' | 'parquet' | 'html';
     /**
      * As of exports; unless given, true where a destination is e-mail or Slack.
      */
     formula_guard?: boolean;
     /**
-     * What a file contains, as of exports. `purchases_state`, `subscriptions` and `entitlements` have every row, as of the time at which the file is written; `included_range_days` then only names the file.
+     * What a file contains, as of exports; `charts`: figures of the whole days before the day of the slot, against as many days before. `purchases_state`, `subscriptions` and `entitlements` have every row, as of the time at which the file is written; `included_range_days` then only names the file.
      */
-    type?: 'events' | 'customers' | 'purchases' | 'purchases_state' | 'subscriptions' | 'entitlements';
+    type?: 'events' | 'customers' | 'purchases' | 'purchases_state' | 'subscriptions' | 'entitlements' | 'charts';
     /**
      * Further columns of events and purchases, after the others: `event_id` (the event's id as webhooks have it), `properties` (its custom properties as JSON). Empty for the other types.
      */
     include?: Array<IncludedColumn>;
+    /**
+     * What a report of charts shows, unless `view_id` is given.
+     */
+    charts?: Array<ReportChart>;
+    /**
+     * A saved view of a chart, asked as it is at each slot; once it is deleted, as it was last asked.
+     */
+    view_id?: string | null;
+};
+
+export type ReportChart = {
+    /**
+     * Of `v4GetAnalyticsChart`.
+     */
+    code: string;
+    /**
+     * Its parameters by name, without those of time, which the schedule gives; at most 11 series.
+     */
+    query?: {
+        [key: string]: string | number | boolean | Array<string>;
+    };
 };
 
 export type ReportDestinationInput = {
@@ -5225,13 +5246,18 @@ export type ScheduledReport = {
     missed: 'once' | 'all' | 'skip';
     on_dst_gap: 'shift' | 'skip';
     on_dst_overlap: 'first' | 'both';
-    format: 'csv' | 'json' | 'ndjson' | 'parquet';
+    format: 'csv' | 'json' | 'ndjson' | 'parquet' | 'html';
     formula_guard: boolean;
-    type: 'events' | 'customers' | 'purchases' | 'purchases_state' | 'subscriptions' | 'entitlements';
+    type: 'events' | 'customers' | 'purchases' | 'purchases_state' | 'subscriptions' | 'entitlements' | 'charts';
     /**
      * Further columns, in their order.
      */
     include: Array<IncludedColumn>;
+    /**
+     * Empty with a view.
+     */
+    charts: Array<ReportChart>;
+    view_id: string | null;
     /**
      * Null for a draft.
      */
@@ -5336,6 +5362,14 @@ export type ScheduledReportRun = {
      */
     resends: number;
     destinations: Array<ScheduledReportRunDestination>;
+    /**
+     * What a run of charts shows; null for rows, and until its file is made.
+     */
+    charts: Array<ScheduledReportRunChart> | null;
+    /**
+     * Everything recorded before counts in the charts; a resend sends the same file.
+     */
+    as_of: string | null;
     created_at: Time;
     started_at: NullableTime;
     finished_at: NullableTime;
@@ -5359,6 +5393,45 @@ export type ScheduledReportRunDestination = {
     error: string | null;
     next_attempt_at: NullableTime;
     delivered_at: NullableTime;
+};
+
+export type ScheduledReportRunChart = {
+    code: string;
+    /**
+     * Name of the view, or title of the chart.
+     */
+    title: string;
+    query: {
+        [key: string]: unknown;
+    };
+    unit: 'hour' | 'day' | 'week' | 'month';
+    measure: 'usd' | 'count' | 'percent';
+    currency: string;
+    /**
+     * As of charts.
+     */
+    total_type: string;
+    /**
+     * Null where the series have no whole.
+     */
+    total: number | null;
+    /**
+     * Of the window before.
+     */
+    total_previous: number | null;
+    /**
+     * Where the totals are those of the part whose outcomes are known, its end.
+     */
+    complete_until: string | null;
+    /**
+     * Whether time alone can still change the total.
+     */
+    still_moving: boolean;
+    series: Array<{
+        label: string;
+        total: number;
+        total_previous: number;
+    }>;
 };
 
 export type ScheduledReportResend = {

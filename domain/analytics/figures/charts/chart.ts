@@ -116,9 +116,42 @@ const MOST_POINTS = 500_000
 
 const pointsOf = ({ series, buckets, previous }: ChartFigures): number => (series.length + 1) * (buckets.length + previous.length)
 
+/** A chart and its question. */
+export type Asking = { chart: ChartOf; question: FigureQuestion }
+
 /**
- * Computes charts one after the other, all from the facts of one moment. Throws `upstream_timeout` after 30 s for all of them, and `invalid_data` where
- * they have too many points for one answer.
+ * Computes charts one after the other, each with its question, all from the facts of one moment. Throws `upstream_timeout` after 30 s for all of
+ * them. Null: they have too many points for one answer.
+ */
+export const figuresAtOnce = (
+  access: FactAccess,
+  environment: Environment,
+  asked: readonly Asking[],
+  fresh: boolean,
+): Promise<ChartFigures[] | null> =>
+  withFacts(
+    access,
+    environment,
+    async source => {
+      const contexts = new Map<FigureQuestion, ScanContext>()
+      const figures: ChartFigures[] = []
+      let points = 0
+      for (const { chart, question } of asked) {
+        const common = contexts.get(question) ?? (await scanContext(access, environment, source, question))
+        contexts.set(question, common)
+        const one = await chartOn(source, common, chart, question)
+        points += pointsOf(one)
+        if (asked.length > 1 && points > MOST_POINTS) return null
+        figures.push(one)
+      }
+      return figures
+    },
+    { fresh, active: asked.some(({ chart }) => MEASURES[chart.code].denominator === 'active users') },
+  )
+
+/**
+ * Computes charts with one question. Throws `upstream_timeout` after 30 s for all of them, and `invalid_data` where they have too many points for one
+ * answer.
  */
 export async function chartsFigures(
   access: FactAccess,
@@ -127,22 +160,11 @@ export async function chartsFigures(
   question: FigureQuestion,
 ): Promise<ChartFigures[]> {
   // Thrown afterwards: what fails on a replica is repeated on Postgres.
-  const computed = await withFacts(
+  const computed = await figuresAtOnce(
     access,
     environment,
-    async source => {
-      const common = await scanContext(access, environment, source, question)
-      const figures: ChartFigures[] = []
-      let points = 0
-      for (const chart of charts) {
-        const one = await chartOn(source, common, chart, question)
-        points += pointsOf(one)
-        if (charts.length > 1 && points > MOST_POINTS) return null
-        figures.push(one)
-      }
-      return figures
-    },
-    { fresh: question.fresh, active: charts.some(({ code }) => MEASURES[code].denominator === 'active users') },
+    charts.map(chart => ({ chart, question })),
+    question.fresh,
   )
   if (computed) return computed
   throw invalidField(

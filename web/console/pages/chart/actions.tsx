@@ -10,11 +10,13 @@ import { keyOf } from '../../data/read.ts'
 import { request } from '../../data/request.ts'
 import { useDenied } from '../../data/session.ts'
 import { viewQuery } from '../../data/views.ts'
+import { searchOfChart } from '../../parts/asked-chart.ts'
 import { ExportMenu } from '../../parts/export-menu.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { rangeText } from '../../parts/range-pick.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
+import { useGo } from '../../parts/to.tsx'
 import { say } from '../../parts/undo.tsx'
 import { isCut } from './numbers.tsx'
 import { wholeOf } from './picture.ts'
@@ -32,6 +34,7 @@ export function Actions({ question, chart, input }: Props) {
   const denied = useDenied('editor', usePlace()?.project)
   const downloads = useDownloads(question, chart)
   const { code, range, zone, query } = question
+  const go = useGo()
   const close = () => setOverlay(undefined)
   return (
     <>
@@ -46,6 +49,10 @@ export function Actions({ question, chart, input }: Props) {
         <Menu.Dropdown>
           <Menu.Item disabled={denied !== undefined} onClick={() => setOverlay('view')}>
             {t('Save this view')}
+            {denied && <span className="soft"> · {t(denied)}</span>}
+          </Menu.Item>
+          <Menu.Item disabled={denied !== undefined} onClick={() => go({ to: '/reports', search: scheduled(question) })}>
+            {t('Schedule')}
             {denied && <span className="soft"> · {t(denied)}</span>}
           </Menu.Item>
           <Menu.Item disabled={denied !== undefined} onClick={() => setOverlay('annotation')}>
@@ -78,6 +85,12 @@ export function Actions({ question, chart, input }: Props) {
       </Suspense>
     </>
   )
+}
+
+/** The form of a report that shows this chart, with the days that the schedule gives. */
+const scheduled = ({ code, query, zone }: Question) => {
+  const { unit: _, ...search } = searchOfChart({ query: viewQuery(query) })
+  return { ...search, at: 'new', chart: code, tz: zone }
 }
 
 /** What is shown, as files; where series are left out of the drawing, the CSV has all of them. */

@@ -1,11 +1,9 @@
 import { flushSync } from 'react-dom'
 import { createRoot } from 'react-dom/client'
 import type { AnalyticsChart } from '../../../../clients/typescript/src/index.ts'
-import { Drawing } from '../../chart/drawing.tsx'
-import { layoutOf } from '../../chart/layout.ts'
-import { againOf, colourOf, PALETTE } from '../../chart/palette.ts'
 import { bucketText } from '../../chart/picture.ts'
 import { openFromOf, pictureOf } from '../../chart/picture-of.ts'
+import { Sheet } from '../../chart/sheet.tsx'
 import { split } from '../../data/address.ts'
 import { titleOfChart } from '../../data/charts.ts'
 import { csv } from '../../parts/export-menu.tsx'
@@ -15,12 +13,6 @@ import { t } from '../../parts/t.ts'
 import { TOTALS } from './numbers.tsx'
 import { kindOf, pointsOf, wholeOf } from './picture.ts'
 import type { Question } from './question.ts'
-
-const WIDTH = 1_200
-const HEIGHT = 480
-const HEAD = 76
-const FOOT = 44
-const FONT = "Inter, 'Helvetica Neue', Arial, sans-serif"
 
 const seriesOf = (chart: AnalyticsChart) => {
   const whole = chart.summarySeries
@@ -78,54 +70,27 @@ export function markdownOf(chart: AnalyticsChart, { code, zone, unit, range }: Q
 export function svgOf(chart: AnalyticsChart, question: Question): Blob {
   const holder = document.createElement('div')
   const root = createRoot(holder)
-  flushSync(() => root.render(<Sheet chart={chart} question={question} />))
+  flushSync(() => root.render(<QuestionSheet chart={chart} question={question} />))
   const text = new XMLSerializer().serializeToString(holder.firstElementChild!)
   root.unmount()
   return new Blob([text], { type: 'image/svg+xml' })
 }
 
-function Sheet({ chart, question }: { chart: AnalyticsChart; question: Question }) {
+function QuestionSheet({ chart, question }: { chart: AnalyticsChart; question: Question }) {
   const picture = pictureOf(chart, {
     kind: kindOf(question.search.type, question.meta?.type_default),
     zone: question.zone,
     comparing: question.comparing,
     hidden: new Set(split(question.search.hide)),
   })
-  const layout = layoutOf(picture, WIDTH, HEIGHT)
   const whole = wholeOf(chart)
   const total = whole ? figure(whole.total, chart.measure, chart.currency) : ''
   return (
-    <svg
-      xmlns="http://www.w3.org/2000/svg"
-      width={WIDTH}
-      height={HEAD + HEIGHT + FOOT}
-      viewBox={`0 0 ${WIDTH} ${HEAD + HEIGHT + FOOT}`}
-      fontFamily={FONT}
-    >
-      <title>{titleOfChart(question.code)}</title>
-      <rect width="100%" height="100%" fill={PALETTE.panel} />
-      <text x={24} y={36} fontSize={20} fontWeight={600} fill={PALETTE.text}>
-        {[titleOfChart(question.code), total].filter(Boolean).join(' · ')}
-      </text>
-      <text x={24} y={60} fontSize={13} fill={PALETTE.soft}>
-        {`${rangeText(question.range, question.zone)} · ${question.zone} · ${t('as of {time}', { time: moment(chart.as_of, question.zone) })}`}
-      </text>
-      <g transform={`translate(0 ${HEAD})`}>
-        <Drawing picture={picture} layout={layout} id="file" palette={PALETTE} />
-      </g>
-      <g transform={`translate(24 ${HEAD + HEIGHT + 24})`} fontSize={12} fill={PALETTE.soft}>
-        {layout.shown.length > 1 &&
-          layout.shown.map(({ line, at }, place) => {
-            const x = (place * (WIDTH - 48)) / layout.shown.length
-            return (
-              <g key={line.label} transform={`translate(${x} 0)`}>
-                <rect y={-9} width={10} height={10} rx={2} fill={PALETTE.series[colourOf(at)]} fillOpacity={againOf(at)} />
-                <text x={15}>{line.label.length > 18 ? `${line.label.slice(0, 17)}…` : line.label}</text>
-              </g>
-            )
-          })}
-      </g>
-    </svg>
+    <Sheet
+      picture={picture}
+      title={[titleOfChart(question.code), total].filter(Boolean).join(' · ')}
+      about={`${rangeText(question.range, question.zone)} · ${question.zone} · ${t('as of {time}', { time: moment(chart.as_of, question.zone) })}`}
+    />
   )
 }
 

@@ -1,12 +1,11 @@
 import type { AnalyticsChart } from '../../../../clients/typescript/src/index.ts'
 import { useAddress } from '../../data/address.ts'
-import { titleOfChart } from '../../data/charts.ts'
+import { isGood, titleOfChart } from '../../data/charts.ts'
 import { Delta, Figure } from '../../parts/amount.tsx'
 import { Choice } from '../../parts/choice.tsx'
 import { bucket, figure } from '../../parts/format.ts'
 import { Freshness } from '../../parts/freshness.tsx'
 import { counted, t } from '../../parts/t.ts'
-import { isGood } from '../overview/tiles.ts'
 import { kindOf, wholeOf } from './picture.ts'
 import type { Question } from './question.ts'
 

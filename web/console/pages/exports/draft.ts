@@ -6,7 +6,9 @@ import { hasWindow } from './words.ts'
 
 type Body = Input<'v4CreateExport'>['body']
 /** `from`, `to`, `since`: times of the clocks of the operator's zone. `since` is of a file of changes. */
-export type Draft = Pick<Export, 'type' | 'format' | 'compression' | 'formula_guard' | 'platform' | 'segment_id'> & {
+export type Draft = Pick<Export, 'compression' | 'formula_guard' | 'platform' | 'segment_id'> & {
+  type: NonNullable<Body['type']>
+  format: NonNullable<Body['format']>
   include: readonly Export['include'][number][]
   from: string
   to: string
@@ -34,8 +36,10 @@ export const newDraft = (zone: string, now: number): Draft => ({
   ...{ changes: false, since: presetWindow('7d', zone, now).from },
 })
 
-export const draftLike = (one: Export, zone: string): Draft => ({
+/** Charts are a file of reports alone: an export like one of them begins as usual. */
+export const draftLike = ({ type, format, ...one }: Export, zone: string): Draft => ({
   ...one,
+  ...(type === 'charts' || format === 'html' ? { type: 'events' as const, format: 'csv' as const } : { type, format }),
   from: local(one.from_timestamp, zone),
   to: local(one.to_timestamp, zone),
   changes: one.updated_from !== null,

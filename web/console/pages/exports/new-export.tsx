@@ -1,6 +1,5 @@
 import { Button, Checkbox, NativeSelect, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import type { Export } from '../../../../clients/typescript/src/index.ts'
 import { useAddress } from '../../data/address.ts'
 import { RANGE_TEXTS } from '../../data/range.ts'
 import { useRead } from '../../data/read.ts'
@@ -58,9 +57,11 @@ function Form({ first, zone, now }: { first: Draft; zone: string; now: number })
       <NativeSelect
         size="xs"
         label={t('Rows')}
-        data={Object.entries(TYPES).map(([value, label]) => ({ value, label: t(label) }))}
+        data={Object.entries(TYPES)
+          .filter(([value]) => value !== 'charts')
+          .map(([value, label]) => ({ value, label: t(label) }))}
         value={draft.type}
-        onChange={({ currentTarget }) => change({ type: currentTarget.value as Export['type'] })}
+        onChange={({ currentTarget }) => change({ type: currentTarget.value as Draft['type'] })}
       />
       {takesChanges(draft) && (
         <Checkbox

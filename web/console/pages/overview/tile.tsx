@@ -1,13 +1,13 @@
 import type { AnalyticsChart } from '../../../../clients/typescript/src/index.ts'
 import { Spark } from '../../chart/spark.tsx'
 import type { Search } from '../../data/address.ts'
-import { titleOfChart } from '../../data/charts.ts'
+import { isGood, titleOfChart } from '../../data/charts.ts'
 import { usePreferences } from '../../data/session.ts'
 import { Delta, Figure } from '../../parts/amount.tsx'
 import { bucket } from '../../parts/format.ts'
 import { t } from '../../parts/t.ts'
 import { To } from '../../parts/to.tsx'
-import { figuresOf, isGood } from './tiles.ts'
+import { figuresOf } from './tiles.ts'
 
 type Props = {
   code: string

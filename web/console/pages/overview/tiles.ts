@@ -15,10 +15,6 @@ export type TileFigures = {
   moving: boolean
 }
 
-/** More of these is worse. */
-const COSTS = new Set(['refunds', 'refund-rate', 'subscription-cancellation', 'trial-cancellation'])
-export const isGood = (code: string) => !COSTS.has(code)
-
 export function figuresOf(chart: AnalyticsChart): TileFigures | undefined {
   const series = chart.summarySeries ?? chart.series[0]
   if (series === undefined) return undefined

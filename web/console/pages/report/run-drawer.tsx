@@ -17,6 +17,7 @@ import { Time } from '../../parts/time.tsx'
 import { To } from '../../parts/to.tsx'
 import { Outcome } from '../reports/outcome.tsx'
 import { onClocks, reasonText, utcText } from '../reports/words.ts'
+import { RunCharts } from './run-charts.tsx'
 import { errorText, lateText, notAgain, whenText } from './runs.ts'
 import { useResend } from './use-resend.ts'
 
@@ -53,7 +54,10 @@ function Run({ run, report }: { run: ScheduledReportRun; report: ScheduledReport
           [t('Outcome'), <Outcome key="outcome" run={run} />],
           [t('Why'), reasonText(run.reason)],
           [t('Slot, in UTC'), run.slot === null ? t('a test, no slot') : utcText(run.slot)],
-          [t('Rows of'), run.window_from && run.window_to && `${onClocks(run.window_from, zone)} – ${onClocks(run.window_to, zone)}`],
+          [
+            run.charts === null ? t('Rows of') : t('Days'),
+            run.window_from && run.window_to && `${onClocks(run.window_from, zone)} – ${onClocks(run.window_to, zone)}`,
+          ],
           [t('Rows'), run.rows === null ? undefined : <Count key="rows" value={run.rows} />],
           [t('Started'), run.started_at && <Time key="started" at={run.started_at} />],
           [t('Late by'), run.slot === null ? undefined : lateText(run.late_by_seconds)],
@@ -70,6 +74,7 @@ function Run({ run, report }: { run: ScheduledReportRun; report: ScheduledReport
           [t('Id'), <Copy key="id" text={run.id} />],
         ]}
       />
+      <RunCharts run={run} zone={zone} />
       {error && <Fault error={error} />}
       <div className="run-to-head">
         <h3>{t('Sent to')}</h3>

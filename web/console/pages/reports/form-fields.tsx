@@ -5,7 +5,8 @@ import { Choice } from '../../parts/choice.tsx'
 import { Pick } from '../../parts/pick.tsx'
 import { plain, t } from '../../parts/t.ts'
 import { zones } from '../../parts/zones.ts'
-import { type Draft, takesColumns } from './draft.ts'
+import { ChartsField } from './charts-field.tsx'
+import { type Draft, formatsOf, takesColumns } from './draft.ts'
 import { TYPES } from './words.ts'
 
 export type Fields = {
@@ -126,7 +127,13 @@ export function When({ draft, change, faultOf }: Fields) {
   )
 }
 
-/** What: the rows of the file and their form. */
+/** Another type, in a format that it has. */
+const ofType = ({ format }: Draft, type: Draft['type']): Partial<Draft> => {
+  const formats = formatsOf({ type })
+  return { type, format: formats.includes(format) ? format : formats[0]! }
+}
+
+/** What: the rows or charts of the file and their form. */
 export function What({ draft, change, faultOf }: Fields) {
   return (
     <fieldset className="form-part">
@@ -134,20 +141,21 @@ export function What({ draft, change, faultOf }: Fields) {
       <div className="form-pair">
         <NativeSelect
           size="xs"
-          label={t('Rows')}
+          label={t('Of')}
           data={Object.entries(TYPES).map(([value, label]) => ({ value, label: t(label) }))}
           value={draft.type}
-          onChange={({ currentTarget }) => change({ type: currentTarget.value as ScheduledReport['type'] })}
+          onChange={({ currentTarget }) => change(ofType(draft, currentTarget.value as ScheduledReport['type']))}
         />
         <DaysField draft={draft} change={change} faultOf={faultOf} />
         <NativeSelect
           size="xs"
           label={t('Format')}
-          data={['csv', 'json', 'ndjson', 'parquet']}
+          data={formatsOf(draft)}
           value={draft.format}
           onChange={({ currentTarget }) => change({ format: currentTarget.value as ScheduledReport['format'] })}
         />
       </div>
+      {draft.type === 'charts' && <ChartsField draft={draft} change={change} faultOf={faultOf} />}
       {takesColumns(draft) && (
         <div className="form-checks">
           {(['event_id', 'properties'] as const).map(column => (
@@ -182,7 +190,7 @@ export function What({ draft, change, faultOf }: Fields) {
 }
 
 function DaysField({ draft, change, faultOf }: Fields) {
-  const label = t('Days in a file')
+  const label = draft.type === 'charts' ? t('Whole days') : t('Days in a file')
   const error = faultOf('included_range_days')
   if (draft.cadence !== 'monthly')
     return (

@@ -12,7 +12,7 @@ import { type Difference, differences, Newer, useLook } from '../../parts/meanwh
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
-import { bodyOf, type Draft, draftOf, FIELDS, inWords, newDraft, slotsQuery } from './draft.ts'
+import { bodyOf, type Draft, draftOf, FIELDS, inWords, isShowing, newDraft, slotsQuery } from './draft.ts'
 import { type Fields, Row, What, When } from './form-fields.tsx'
 import { NextSlots } from './next-slots.tsx'
 import { WhereTo } from './where-to.tsx'
@@ -23,17 +23,20 @@ const CHANGES = ['v4ListScheduledReports', 'v4GetScheduledReport', 'v4ListSchedu
 /** Makes a report, or replaces one; its next slots stand beside the schedule while it changes. */
 export default function ReportForm({
   report,
+  begin,
   onDone,
   onClose,
 }: {
   report?: ScheduledReport
+  /** How a new one begins, where it does not begin as usual. */
+  begin?: Draft | undefined
   onDone: (id: string) => void
   onClose: () => void
 }) {
   const environment = usePlace()?.environment ?? 'production'
   const { zone } = usePreferences()
   const [before, setBefore] = useState(report)
-  const [draft, setDraft] = useState<Draft>(() => (report ? draftOf(report) : newDraft(zone)))
+  const [draft, setDraft] = useState<Draft>(() => (report ? draftOf(report) : (begin ?? newDraft(zone))))
   const [newer, setNewer] = useState<{ report: ScheduledReport; found: Difference[] }>()
   const [failed, setFailed] = useState<unknown>()
   const making = useWrite('v4CreateScheduledReport', { changes: CHANGES })
@@ -63,7 +66,7 @@ export default function ReportForm({
     say(t('The report is saved'))
     onDone(before.id)
   })
-  const ready = draft.report_name.trim() !== '' && draft.destinations.length > 0
+  const ready = draft.report_name.trim() !== '' && draft.destinations.length > 0 && isShowing(draft)
   return (
     <Modal
       opened

@@ -2,10 +2,12 @@ import './reports.css'
 import { lazy, Suspense } from 'react'
 import type { ScheduledReport } from '../../../../clients/typescript/src/index.ts'
 import { useAddress } from '../../data/address.ts'
+import { titleOfChart } from '../../data/charts.ts'
 import { usePlace } from '../../data/place.ts'
 import { useRead } from '../../data/read.ts'
-import { useDenied } from '../../data/session.ts'
+import { useDenied, usePreferences } from '../../data/session.ts'
 import { Act } from '../../parts/act.tsx'
+import { chartOfSearch } from '../../parts/asked-chart.ts'
 import { Card } from '../../parts/card.tsx'
 import { DataState } from '../../parts/data-state.tsx'
 import { Empty } from '../../parts/empty.tsx'
@@ -17,6 +19,7 @@ import { StatusChip } from '../../parts/status-chip.tsx'
 import { t } from '../../parts/t.ts'
 import { type Column, Table } from '../../parts/table.tsx'
 import { useGo } from '../../parts/to.tsx'
+import { chartDraft } from './draft.ts'
 import { Outcome } from './outcome.tsx'
 import { onClocks, reasonText, scheduleText, statusOf, utcText } from './words.ts'
 
@@ -92,12 +95,17 @@ const COLUMNS: readonly Column<ScheduledReport>[] = [
 export default function Reports() {
   const [search, set] = useAddress()
   const go = useGo()
+  const { zone } = usePreferences()
   const denied = useDenied('editor', usePlace()?.project)
   const offset = /^\d{1,5}$/.test(search.offset ?? '') ? Number(search.offset) : 0
   const input = { query: { limit: ON_PAGE, ...(offset > 0 && { offset }) } }
   const read = useRead('v4ListScheduledReports', input, { topics: ['reports'], every: 60_000 })
   const open = () => set({ at: 'new' }, { push: true })
   useKeys(denied === undefined ? { n: { says: t('New report'), run: open } } : {})
+  // A chart of whose page somebody chose *Schedule*, with its settings.
+  const chart = chartOfSearch(search)
+  const begin = chart && chartDraft(search.tz ?? zone, chart, titleOfChart(chart.code))
+  const close = () => go({ to: '/reports' })
   const turn = (to: number) => set({ offset: to > 0 ? String(to) : undefined }, { push: true })
   return (
     <Page
@@ -125,7 +133,7 @@ export default function Reports() {
               icon="mail"
               title={t('No report yet')}
               why={t(
-                'A report sends the rows of its days as a file, at a time on the clocks of your zone, to a bucket, a webhook, Slack or by e-mail.',
+                'A report sends the rows or charts of its days as a file, at a time on the clocks of your zone, to a bucket, a webhook, Slack or by e-mail.',
               )}
               action={
                 <Act denied={denied} size="xs" onClick={open}>
@@ -167,7 +175,7 @@ export default function Reports() {
       </Card>
       {search.at === 'new' && denied === undefined && (
         <Suspense fallback={null}>
-          <ReportForm onDone={id => go({ to: `/reports/${id}` })} onClose={() => set({ at: undefined })} />
+          <ReportForm key={search.chart} begin={begin} onDone={id => go({ to: `/reports/${id}` })} onClose={close} />
         </Suspense>
       )}
     </Page>

@@ -110,4 +110,5 @@ export const TYPES: Record<ScheduledReport['type'], string> = {
   purchases_state: 'Purchases, as they stand',
   subscriptions: 'Subscriptions, as they stand',
   entitlements: 'Entitlements, as they stand',
+  charts: 'Charts',
 }

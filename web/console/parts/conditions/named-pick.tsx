@@ -59,7 +59,7 @@ export function NamedPick({ kind, id, onPick }: { kind: Kind; id: string; onPick
 }
 
 /** Names of what conditions name, read once there is something to name. */
-function useNamesIn(conditions: readonly ConditionInput[]): NameOf {
+export function useNamesIn(conditions: readonly ConditionInput[]): NameOf {
   const names = (metric: string) => conditions.some(one => one.metric === metric)
   const segments = useSegments(names('segment'))
   const experiments = useExperiments(names('attached_experiment'))

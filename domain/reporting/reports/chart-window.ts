@@ -1,0 +1,29 @@
+import { DateTime } from 'luxon'
+import type { BucketUnit } from '../../analytics/figures/buckets.ts'
+
+/** A chart of a report: its code, the parameters of the API that the schedule does not decide, and the name of a saved view. */
+export type ReportChart = { code: string; query: Record<string, unknown>; name: string | null }
+
+/** Longer windows have too many hours to be read, and shorter ones no whole week. */
+const MOST_DAYS_IN_HOURS = 7
+
+/**
+ * The whole days of the zone before the day of an instant, in ms: a week that is sent on Monday at nine is the one from Monday to Sunday. A bucket that the
+ * time of day cuts would look like a fall.
+ */
+export function daysBefore(zone: string, days: number, at: number): { from: number; to: number } {
+  const to = DateTime.fromMillis(at, { zone }).startOf('day')
+  // Of the first day's start, too: where the clocks are put forward at midnight, the days do not begin at the same time of day.
+  return { from: to.minus({ days }).startOf('day').toMillis(), to: to.toMillis() }
+}
+
+/** The unit of a window of so many days: the given one where it suits them. A month is longer than every window. */
+export function unitOfDays(days: number, given: unknown): BucketUnit {
+  if (given === 'day' || (given === 'hour' && days <= MOST_DAYS_IN_HOURS) || (given === 'week' && days > MOST_DAYS_IN_HOURS)) return given
+  return days === 1 ? 'hour' : 'day'
+}
+
+export const unitFault = (days: number, given: unknown): string | null =>
+  given === undefined || unitOfDays(days, given) === given
+    ? null
+    : `must suit ${days === 1 ? 'one day' : `${days} days`}: ${days <= MOST_DAYS_IN_HOURS ? 'hour or day' : 'day or week'}`
