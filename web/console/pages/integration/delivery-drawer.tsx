@@ -23,7 +23,7 @@ import { Attempts } from './attempts.tsx'
 import { RequestOf } from './request-of.tsx'
 
 /** One delivery: whose event, each attempt with what came back, what is sent, and sending it again. */
-export function DeliveryDrawer({ of: integration, id, onClose }: { of: Integration; id: string; onClose: () => void }) {
+export default function DeliveryDrawer({ of: integration, id, onClose }: { of: Integration; id: string; onClose: () => void }) {
   const input = { path: { integration_id: integration.id, delivery_id: id } }
   const read = useRead('v4GetIntegrationDelivery', input, { topics: ['deliveries'] })
   const delivery = read.data?.id === id ? read.data : undefined

@@ -24,9 +24,9 @@ import { Trouble } from '../integrations/trouble.tsx'
 import { useStatus } from '../integrations/use-status.ts'
 import { heldText, stateOf } from '../integrations/words.ts'
 import { Deliveries } from './deliveries.tsx'
-import { DeliveryDrawer } from './delivery-drawer.tsx'
 import { TestButton } from './test-button.tsx'
 
+const DeliveryDrawer = lazy(() => import('./delivery-drawer.tsx'))
 const Settings = lazy(() => import('./settings.tsx'))
 const Replay = lazy(() => import('./replay.tsx'))
 
@@ -120,10 +120,10 @@ function Shown({ of: integration }: { of: Integration }) {
           </Suspense>
         </Tabs.Panel>
       </Tabs>
-      {search.at?.startsWith('dlv_') && (
-        <DeliveryDrawer key={search.at} of={integration} id={search.at} onClose={() => set({ at: undefined })} />
-      )}
       <Suspense fallback={null}>
+        {search.at?.startsWith('dlv_') && (
+          <DeliveryDrawer key={search.at} of={integration} id={search.at} onClose={() => set({ at: undefined })} />
+        )}
         {search.at === 'replay' && denied === undefined && <Replay of={integration} onClose={() => set({ at: undefined })} />}
       </Suspense>
     </Page>
