@@ -1,5 +1,5 @@
 import type { Environment } from '../domain/kernel/environment.ts'
-import type { BoundedCount, UseKind, Uses } from '../domain/kernel/references/uses.ts'
+import type { BoundedCount, UsingKind, Uses } from '../domain/kernel/references/uses.ts'
 import type { Principal } from '../domain/operators/principal.ts'
 import { permits, type Scopes } from '../domain/projects/authority.ts'
 
@@ -7,7 +7,7 @@ import { permits, type Scopes } from '../domain/projects/authority.ts'
 export type Viewed = { principal: Pick<Principal, 'scopes'>; environment: Environment }
 
 /** What a principal must be allowed to read to see the names of a kind. */
-const SCOPES: Record<UseKind, string> = {
+const SCOPES: Record<UsingKind, string> = {
   automation: 'automations:read',
   entitlement: 'entitlements:read',
   experiment: 'experiments:read',

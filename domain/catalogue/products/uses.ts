@@ -1,5 +1,5 @@
 import { payloadUses } from '../../kernel/references/condition-uses.ts'
-import { oneOf, type UseSource } from '../../kernel/references/uses.ts'
+import { rowById, type UseSource } from '../../kernel/references/uses.ts'
 
 // Ordered ranges and single rows: a plan that was made without statistics goes the same way.
 
@@ -16,9 +16,9 @@ export const EXPERIMENTS: UseSource = {
     select e.id, e.name, e.status, jsonb_agg(jsonb_build_object('id', g.id, 'name', g.name) order by g.n) as parts,
       e.status in ('active', 'paused') as blocks
     from (${listsOf('offering')}) l
-    cross join lateral (${oneOf('offerings', 'l.id')}) o
-    cross join lateral (${oneOf('experiment_groups', 'o.variant_of')}) g
-    cross join lateral (${oneOf(experiments, 'g.experiment_id')}) e
+    cross join lateral (${rowById('offerings', 'l.id')}) o
+    cross join lateral (${rowById('experiment_groups', 'o.variant_of')}) g
+    cross join lateral (${rowById(experiments, 'g.experiment_id')}) e
     group by e.environment, e.id, e.name, e.status`,
 }
 
@@ -29,14 +29,14 @@ export const PRODUCT_USES: readonly UseSource[] = [
     scanned: false,
     statement: entitlements => `
       select e.id, e.description as name, null::text as status, '[]'::jsonb as parts, false as blocks
-      from (${listsOf('entitlement')}) l cross join lateral (${oneOf(entitlements, 'l.id')}) e`,
+      from (${listsOf('entitlement')}) l cross join lateral (${rowById(entitlements, 'l.id')}) e`,
   },
   {
     object: 'offering',
     scanned: false,
     statement: offerings => `
       select o.id, null::text as name, case when o.tag = 1 then 'main' end as status, '[]'::jsonb as parts, false as blocks
-      from (${listsOf('offering')}) l cross join lateral (${oneOf(offerings, 'l.id')}) o where o.variant_of is null`,
+      from (${listsOf('offering')}) l cross join lateral (${rowById(offerings, 'l.id')}) o where o.variant_of is null`,
   },
   EXPERIMENTS,
   {

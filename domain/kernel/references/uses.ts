@@ -2,10 +2,10 @@ import type { Db, Tx } from '../../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import type { Holder } from '../refusal.ts'
 
-export type UseKind = 'automation' | 'entitlement' | 'experiment' | 'offering' | 'remote_configuration' | 'screen' | 'segment'
+export type UsingKind = 'automation' | 'entitlement' | 'experiment' | 'offering' | 'remote_configuration' | 'screen' | 'segment'
 /** What names an object. `parts`: of a user that has parts, those that name it. `blocks`: the object cannot be deleted meanwhile. */
 export type Use = {
-  object: UseKind
+  object: UsingKind
   id: string
   name: string | null
   status: string | null
@@ -19,14 +19,14 @@ export type Uses = { uses: Use[]; more: boolean }
  * In SQL: the objects of one kind that name the object $2 of the environment $1, with the columns id, name, status, parts and blocks. `scanned`:
  * no index tells which rows name it, so the rows of the table `rows` are looked at one by one.
  */
-export type UseSource = { object: UseKind; scanned: boolean; statement: (rows: string) => string }
+export type UseSource = { object: UsingKind; scanned: boolean; statement: (rows: string) => string }
 
 /** In SQL: the row with the id of a table. */
-export const oneOf = (table: string, id: string): string =>
+export const rowById = (table: string, id: string): string =>
   `select * from ${table} where environment = $1 and id >= ${id} and id <= ${id} order by environment, id limit 1`
 
 /** The tables of the kinds. */
-const TABLES: Record<UseKind, string> = {
+const TABLES: Record<UsingKind, string> = {
   automation: 'automations',
   entitlement: 'entitlements',
   experiment: 'experiments',
@@ -73,7 +73,7 @@ export async function readUses<Name extends string = never>(
 ): Promise<Uses & Record<Name, BoundedCount>> {
   const read = [...sources.map(listed), ...sources.filter(({ scanned }) => scanned).map(unread)].join(' union all ')
   const more = Object.entries<string>(counts).map(([name, rows]) => `, ${counted(rows)} as ${name}`)
-  const { rows } = await db.query<{ found: (Use | { object: UseKind; id: null })[] } & Record<Name, BoundedCount>>(
+  const { rows } = await db.query<{ found: (Use | { object: UsingKind; id: null })[] } & Record<Name, BoundedCount>>(
     `select (select coalesce(json_agg(u), '[]') from (${read}) u) as found${more.join('')}`,
     [environment, id],
   )
