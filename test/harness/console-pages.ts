@@ -385,8 +385,7 @@ async function tellScreens(api: TestApi): Promise<Pick<Told, 'screen' | 'push'>>
       deep_link: LONGEST,
       data: JSON.parse(`{${JSON.stringify(text)}: ${JSON.stringify(text)}, "long": ${JSON.stringify(LONGEST)}}`),
     }
-    push = (await api.call('POST', '/v4/pushes', { body: { name: text, title: text, body: text, ...more } })).body
-      .id
+    push = (await api.call('POST', '/v4/pushes', { body: { name: text, title: text, body: text, ...more } })).body.id
     const data = { initiators: [{ uid: 'note_1', type: 'event' }], actions: { push } }
     await api.call('POST', '/v4/automations', { body: { name: text, status: 'active', data } })
   }

@@ -43,13 +43,7 @@ export function EntryDrawer({ entry, onClose }: { entry: AuditEntry; onClose: ()
         {entry.resource_id !== null && (
           <Chip onClick={() => only({ 'f.id': entry.resource_id! })}>{t('Everything about this object')}</Chip>
         )}
-        {entry.actor.id !== null && (
-          <Chip onClick={() => only({ 'f.who': entry.actor.id! })}>
-            <bdi className="audit-chip" title={actorOf(entry.actor)}>
-              {t('Only by {who}', { who: actorOf(entry.actor) })}
-            </bdi>
-          </Chip>
-        )}
+        {entry.actor.id !== null && <Chip onClick={() => only({ 'f.who': entry.actor.id! })}>{t('Everything by the same')}</Chip>}
         <Chip onClick={() => only({ 'f.operation': entry.operation })}>{t('Only this operation')}</Chip>
       </div>
       <h3 className="audit-title">{titleOf(entry)}</h3>
