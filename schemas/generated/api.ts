@@ -1033,7 +1033,7 @@ export interface paths {
         };
         /**
          * List the users of a remote configuration
-         * @description Attached users, the latest first.
+         * @description Users who are attached to it, the latest first.
          */
         get: operations["v4ListRemoteConfigurationUsers"];
         put?: never;

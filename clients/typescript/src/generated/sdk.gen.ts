@@ -658,7 +658,7 @@ export const v4SetRemoteConfigurationPayloadMapping = <ThrowOnError extends bool
 /**
  * List the users of a remote configuration
  *
- * Attached users, the latest first.
+ * Users who are attached to it, the latest first.
  */
 export const v4ListRemoteConfigurationUsers = <ThrowOnError extends boolean = true>(options: Options<V4ListRemoteConfigurationUsersData, ThrowOnError>) => (options.client ?? client).get<V4ListRemoteConfigurationUsersResponses, V4ListRemoteConfigurationUsersErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
