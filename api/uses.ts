@@ -1,5 +1,5 @@
 import type { Environment } from '../domain/kernel/environment.ts'
-import type { BoundedCount, UsingKind, Uses } from '../domain/kernel/references/uses.ts'
+import type { BoundedCount, Uses, UsingKind } from '../domain/kernel/references/uses.ts'
 import type { Principal } from '../domain/operators/principal.ts'
 import { permits, type Scopes } from '../domain/projects/authority.ts'
 
