@@ -12,8 +12,8 @@ import { seedReports } from './report-files/seed.ts'
 import { type Resources, withResources } from './resources.ts'
 import { seedFacts } from './seed-facts.ts'
 
-const TENANTS = 20
-const USERS = 2_000
+const TENANTS = 2
+const USERS = 1_000
 /** What a growth manager looks at on Mondays. */
 const CHARTS: ReportChart[] = [
   { code: 'sales', query: { segmentation: 'country' }, name: null },
