@@ -13,6 +13,7 @@ const BY_NAME = [
   'console/automations',
   'console/catalogue',
   'console/states',
+  'console/stories',
   'console/charts',
   'console/customers',
   'console/project-pages',

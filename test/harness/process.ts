@@ -14,6 +14,7 @@ export type Running = {
 }
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const BINS = join(ROOT, 'node_modules/.bin')
 
 /** A program of the product or of a test, as `cli/main.ts`: where it is built, or else its source. */
 export function programAt(path: string): string {
@@ -27,7 +28,9 @@ const compileCache = (): string => join(process.env.TEST_BUILT || ROOT, 'node_mo
 /** The commands of `npm start` and `npm run start:deno`, or of a program of the test: by default on the runtime of the test. */
 const commandOf = (script?: string, runtime?: 'deno'): string[] => {
   if ('Deno' in globalThis) return [process.execPath, 'run', '-A', script ?? 'app/main.ts']
-  if (runtime === 'deno') return [join(ROOT, 'node_modules/.bin/deno'), 'run', '-A', script ?? 'app/main.ts']
+  // The command of the package is a process of its own, which passes on no signal.
+  if (runtime === 'deno')
+    return ['sh', '-c', `exec "$(${BINS}/deno eval 'console.log(Deno.execPath())')" run -A ${script ?? 'app/main.ts'}`]
   // Some tell which file of the product has called.
   return script ? [process.execPath, '--enable-source-maps', programAt(script)] : [process.execPath, programAt('start.mjs')]
 }
