@@ -152,12 +152,16 @@ test('what names a segment is told with the segment, and prevents its deletion w
     })
   ).body
   expect(automation.id).toBeDefined()
+  const use = (object: string, of: string, more: object) => ({
+    ...{ object, id: of, name: null, status: null, parts: [], prevents_deletion: false },
+    ...more,
+  })
   const usedBy = async () => (await make.call('GET', `/v4/segments/${id}`)).body.used_by
   expect(await usedBy()).toEqual([
-    { object: 'remote_configuration', id: draft, name: 'Later', status: 'draft', prevents_deletion: false },
-    { object: 'experiment', id: experiment, name: 'Prices', status: 'draft', prevents_deletion: false },
-    { object: 'automation', id: automation.id, name: 'Ask', status: 'active', prevents_deletion: false },
-    { object: 'analytics_view', id: saved, name: 'Ours', status: null, prevents_deletion: false },
+    use('remote_configuration', draft, { name: 'Later', status: 'draft' }),
+    use('experiment', experiment, { name: 'Prices', status: 'draft' }),
+    use('automation', automation.id, { name: 'Ask', status: 'active', parts: [{ id: 'b', name: null }] }),
+    use('analytics_view', saved, { name: 'Ours' }),
   ])
   await make.call('PATCH', `/v4/remote-configurations/${draft}/status`, { status: 'active' })
   expect((await usedBy())[0]).toMatchObject({ id: draft, status: 'active', prevents_deletion: true })
