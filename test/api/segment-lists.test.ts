@@ -168,11 +168,21 @@ test('what names a segment is told with the segment, and prevents its deletion w
   expect((await make.call('DELETE', `/v4/segments/${id}`)).body.error.message).toBe(
     `the segment is in use by the remote configuration ${draft} (Later)`,
   )
+  const data = { initiators: on('go'), segments: id, steps: [{ id: 'x', type: 'exit' }] }
+  const { id: going } = (await make.call('POST', '/v4/automations', { name: 'Go', status: 'active', data })).body
+  for (const [status, prevents_deletion] of [
+    ['active', true],
+    ['inactive', false],
+  ] as const) {
+    await make.call('PATCH', `/v4/automations/${going}/status`, { status })
+    expect(await usedBy()).toContainEqual(use('automation', going, { name: 'Go', status, prevents_deletion }))
+    expect((await make.call('DELETE', `/v4/segments/${id}`)).body.error.message.includes(going)).toBe(prevents_deletion)
+  }
   const key = (
     await make.call('POST', '/v4/api-keys', { name: 'K', scopes: ['segments:read', 'experiments:read'], environment: 'production' })
   ).body.key
   const seen = (await api.call('GET', `/v4/segments/${id}`, { key })).body.used_by
-  expect(seen.map(({ name }: { name: string | null }) => name)).toEqual([null, 'Prices', null, null])
+  expect(seen.map(({ name }: { name: string | null }) => name)).toEqual([null, 'Prices', null, null, null])
   await make.call('PATCH', `/v4/remote-configurations/${draft}/status`, { status: 'archived' })
   expect((await make.call('DELETE', `/v4/segments/${id}`)).status).toBe(204)
 })

@@ -29,9 +29,9 @@ type Kind = {
 const KINDS: Readonly<Record<string, Kind>> = {
   entitlement: { title: 'Entitlements', icon: 'key', of: inCatalogue('entitlements'), isById: true },
   offering: { title: 'Offerings', icon: 'tag', of: inCatalogue('offerings'), isById: true },
-  experiment: { title: 'Experiments', icon: 'flask', of: page('/experiments'), part: 'group' },
+  experiment: { title: 'Experiments', icon: 'versus', of: page('/experiments'), part: 'group' },
   automation: { title: 'Automations', icon: 'flow', of: page('/automations'), part: 'step' },
-  segment: { title: 'Segments', icon: 'people', of: page('/segments') },
+  segment: { title: 'Segments', icon: 'segment', of: page('/segments') },
   remote_configuration: { title: 'Configurations', icon: 'knobs', of: page('/configurations'), part: 'key' },
   screen: { title: 'Screens', icon: 'screen', of: page('/screens') },
   export: { title: 'Exports', icon: 'file', of: id => ({ to: '/exports', search: { at: id } }), isById: true },
@@ -67,8 +67,8 @@ export function HeldBy({ of }: { of: Uses }) {
   const holding = preventing(of)
   if (holding.length === 0) return null
   return (
-    <section aria-label={t('It is used by')}>
-      <p className="form-label">{t('It is used by')}</p>
+    <section aria-label={t('Used by')}>
+      <p className="form-label">{t('Stop or change this first')}</p>
       <Kinds of={holding} />
       {of.used_by_has_more && <p className="soft used-by-none">{t('There may be more than is listed here.')}</p>}
     </section>

@@ -31,8 +31,10 @@ export default function Delete({ segment, onClose }: { segment: Segment; onClose
   if (isHeld(segment))
     return (
       <Drawer title={t('This segment is in use')} onClose={onClose}>
-        <p>{t('It cannot be deleted while something active goes by it. Stop or change this first:')}</p>
-        <HeldBy of={segment} />
+        <div className="form">
+          <p>{t('It cannot be deleted while something active goes by it.')}</p>
+          <HeldBy of={segment} />
+        </div>
       </Drawer>
     )
   return (
