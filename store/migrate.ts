@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { connect, type Db, type Pool, type Tx } from './connect.ts'
+import { isRetryable } from './failures.ts'
 
 const FOLDER = new URL('./migrations/', import.meta.url)
 /** Advisory lock: only its holder changes the schema. Any constant will do if every version of the program uses the same one. */
@@ -119,19 +120,30 @@ async function migrateWith(pool: Pool): Promise<{ applied: number }> {
     const history = await appliedMigrations(db)
     requireKnown(history, known, 'start the newer program that made it')
     const missing = known.slice(history.length)
-    for (const migration of missing) {
-      await db.query('begin')
-      try {
-        await applyMigrations(db, [migration])
-        await db.query('commit')
-      } catch (error) {
-        await db.query('rollback')
-        throw error
-      }
-    }
+    for (const migration of missing) await applyMigration(db, migration)
     return { applied: missing.length }
   } finally {
     db.release(true)
+  }
+}
+
+const TRIES = 5
+
+/**
+ * Applies one migration in a transaction of its own. It locks tables in another order than the transactions of processes that continue meanwhile,
+ * so a deadlock may end it; then it begins again.
+ */
+export async function applyMigration(db: Tx, migration: Migration): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    await db.query('begin')
+    try {
+      await applyMigrations(db, [migration])
+      await db.query('commit')
+      return
+    } catch (error) {
+      await db.query('rollback')
+      if (attempt === TRIES || !isRetryable(error)) throw error
+    }
   }
 }
 

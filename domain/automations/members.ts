@@ -15,7 +15,7 @@ export async function usersMeeting(
   const segments = await loadSegments(db, environment, segmentIdsIn(conditions))
   // Kysely is loaded only when there are conditions to check: it is a quarter of all modules.
   const { membersSql } = await import('../audience/segments/sql.ts')
-  const { sql, parameters } = membersSql(environment, conditions, segments, { first: 3 })
+  const { sql, parameters } = membersSql(environment, conditions, segments, { first: 3, isAboutFew: true })
   const { rows } = await db.query<{ id: string }>(
     `select u.id from unnest($2::text[]) k(id) cross join lateral (
        select * from users where environment = $1 and id >= k.id and id <= k.id order by id limit 1) u where ${sql}`,

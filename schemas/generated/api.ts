@@ -8536,7 +8536,7 @@ export interface components {
             share?: number | null;
             /** @description Null without the scope `remote_configurations:read`; in the list only. */
             remote_config_name?: string | null;
-            /** @description Products of the group's own copy; in the list only. */
+            /** @description Products of the group's own copy, null without the scope `offerings:read`; in the list only. */
             offering_product_ids?: string[] | null;
             created_at: components["schemas"]["Time"];
             updated_at: components["schemas"]["Time"];

@@ -1,6 +1,5 @@
 -- With the end of access: the purchases of a product that give access now are read without those of the past.
-drop index purchases_by_product;
-create index purchases_by_product on purchases (store_product_id, environment, platform, access_until);
+create index purchases_by_product_and_end on purchases (store_product_id, environment, platform, access_until);
 -- What was recorded while no product linked it, for the list of such products. Most installations have none.
 create index purchases_unmapped on purchases (environment, platform, store_product_id, coalesce(base_plan_id, ''), id) where is_unmapped;
 

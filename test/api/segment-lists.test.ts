@@ -48,6 +48,7 @@ describe('a segment of people on a list', () => {
     expect(Number(everybody.headers.get('x-segment-size'))).toBeGreaterThanOrEqual(3)
     const { rows } = await api.pool.query(`select after ->> 'listed' as n from audit_log where resource_id = $1 order by id`, [id])
     expect(rows.map(({ n }) => n)).toEqual(['2', '2', '2', '0', null])
+    expect(everybody.body.conditions).toEqual([])
     await put(id, { user_ids: null })
     expect((await api.pool.query('select 1 from audit_log where resource_id = $1', [id])).rowCount).toBe(5)
   })
@@ -100,6 +101,20 @@ describe('a segment of people on a list', () => {
     expect(await sizeOf({ listed_in: id })).toBe(0)
     expect((await make.call('DELETE', `/v4/segments/${id}`)).status).toBe(204)
     expect((await api.pool.query('select 1 from segment_members where segment_id = $1', [id])).rowCount).toBe(0)
+  })
+
+  test('finds nobody where a process of an earlier release reads its conditions: lists are a metric that it does not know', async () => {
+    const stored = async (id: string) =>
+      (await api.pool.query('select conditions from segments where id = $1', [id])).rows[0].conditions.map(
+        ({ metric }: { metric: string }) => metric,
+      )
+    const { id, conditions } = (await create({ user_ids: [anna], conditions: [gold] })).body
+    expect([conditions.length, await stored(id)]).toEqual([1, ['property:plan', 'listed']])
+    expect([(await put(id, { conditions: [] })).body.conditions, await stored(id)]).toEqual([[], ['listed']])
+    await put(id, { user_ids: null })
+    expect(await stored(id)).toEqual([])
+    await put(id, { user_ids: [] })
+    expect(await stored(id)).toEqual(['listed'])
   })
 
   test('is no condition that somebody else may give', async () => {

@@ -1,8 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { startEmbedded } from '../../store/embedded/start.ts'
-import { knownMigrations, newestOf } from '../../store/migrate.ts'
+import { applyMigration, knownMigrations, newestOf } from '../../store/migrate.ts'
 import { freshDatabase } from '../harness/database.ts'
 import { launch } from '../harness/process.ts'
+import { until } from '../harness/until.ts'
 import { madeFolder, processesBelow, query, temporaryFolder } from './processes.ts'
 
 /** The history that a database had before the first release. */
@@ -65,4 +66,21 @@ test('a data folder with another history too, and its server is stopped', async 
   await embedded.stop()
   expect(await start({ DATA_DIR: dataDir })).toEqual([1, UNRELEASED_LINE])
   expect(await processesBelow(dataDir)).toEqual([])
+})
+
+test('a migration that a deadlock with an older process ends begins again', async () => {
+  const database = await freshDatabase()
+  onTestFinished(() => database.drop())
+  const [older, newer] = [await database.pool.connect(), await database.pool.connect()]
+  await older.query('begin; select 1 from experiments')
+  const sql = 'lock table segments in access exclusive mode; lock table experiments in access exclusive mode'
+  const applied = applyMigration(newer, { version: 999, name: '999-later.sql', sql })
+  const waiting = 'select 1 from pg_locks where not granted and relation = $1::regclass and mode = $2'
+  await until('the migration waits', async () => (await database.pool.query(waiting, ['experiments', 'AccessExclusiveLock'])).rows[0])
+  // The migration has waited for longer, so it is the one that finds the deadlock.
+  await older.query('select 1 from segments')
+  await older.query('commit')
+  await applied
+  expect((await database.pool.query('select name from migrations where version = 999')).rows).toEqual([{ name: '999-later.sql' }])
+  for (const connection of [older, newer]) connection.release()
 })

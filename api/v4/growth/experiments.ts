@@ -92,13 +92,14 @@ const group = (row: ExperimentGroup) => ({
 
 export const v4ListExperimentGroups = onPool('v4ListExperimentGroups', async ({ path: { experiment_id }, principal, environment, db }) => {
   const groups = await listGroups(db, environment, experiment_id)
-  // Names are those of another resource.
+  // Both are of another resource.
   const isNamed = permits(principal.scopes, 'remote_configurations:read')
+  const isFilled = permits(principal.scopes, 'offerings:read')
   const item = ({ share, configuration_name, offering_product_ids, ...row }: (typeof groups)[number]) => ({
     ...group(row),
     share,
     remote_config_name: isNamed ? configuration_name : null,
-    offering_product_ids,
+    offering_product_ids: isFilled ? offering_product_ids : null,
   })
   return { body: fullList(`/v4/experiments/${experiment_id}/groups`, groups.map(item)) }
 })

@@ -4,11 +4,10 @@ export type Comparator = 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'contains' 
 export type Condition = { metric: string; comparator: Comparator; value: string; negate: boolean }
 export type ConditionInput = Omit<Condition, 'negate'> & { negate?: boolean }
 
-/**
- * That a user is on the list of the segment. A listed segment is evaluated with this condition besides those that are stored; nobody can give
- * it.
- */
+/** That a user is on the list of the segment. A listed segment has this condition besides those that are shown; nobody can give it. */
 export const onList = (segment: string): Condition => ({ metric: 'listed', comparator: 'eq', value: segment, negate: false })
+
+export const isOnList = ({ metric }: Condition): boolean => metric === 'listed'
 
 /** With its keys in the order of the API description: jsonb stores keys in another order. */
 export const shownCondition = ({ metric, comparator, value, negate = false }: ConditionInput): Condition => ({

@@ -3,8 +3,11 @@ import { lockInOrder, textKeys } from '../../../store/lock-in-order.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import { Refusal } from '../../kernel/refusal.ts'
 
-/** In SQL: the conditions by which the row `s` of `segments` is evaluated: those that are stored and, of a listed segment, `onList`. */
-export const EVALUATED = `case when s.is_listed
+/**
+ * In SQL: the conditions by which the row `s` of `segments` is evaluated. They are stored with `onList`. A process of an earlier release, beside
+ * this one during an upgrade, takes that for a metric that does not exist and finds nobody; and it may store conditions without it.
+ */
+export const EVALUATED = `case when s.is_listed and not s.conditions @> '[{"metric": "listed"}]'
   then s.conditions || jsonb_build_array(jsonb_build_object('metric', 'listed', 'comparator', 'eq', 'value', s.id, 'negate', false))
   else s.conditions end`
 

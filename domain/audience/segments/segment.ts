@@ -5,7 +5,7 @@ import { type Page, pageOf } from '../../kernel/page.ts'
 import { allBlocking } from '../../kernel/references/uses.ts'
 import { inUse, notFound, Refusal } from '../../kernel/refusal.ts'
 import { checkConditions } from './check.ts'
-import { type Condition, type ConditionInput, onList, shownCondition } from './condition.ts'
+import { type Condition, type ConditionInput, isOnList, onList, shownCondition } from './condition.ts'
 import { EVALUATED, existingUsers, LISTED_COUNT, replaceList } from './list.ts'
 import { countMembers } from './size.ts'
 import { SYSTEM_SEGMENTS, type SystemSegment, systemSegment } from './system.ts'
@@ -15,7 +15,7 @@ export type Segment = {
   id: string
   name: string
   is_system: boolean
-  /** As they are stored and shown: a listed segment is evaluated with `evaluatedConditions`. */
+  /** As they are shown: a listed segment is stored and evaluated with `evaluatedConditions`. */
   conditions: Condition[]
   /** How many people are on its list; null: it has no list. */
   listed: number | null
@@ -26,7 +26,11 @@ export type Segment = {
 type SegmentRow = Omit<Segment, 'is_system'>
 const SEGMENT_COLUMNS = `id, name, conditions, ${LISTED_COUNT} as listed, created_at, updated_at`
 
-const ownSegment = (row: SegmentRow): Segment => ({ ...row, is_system: false, conditions: row.conditions.map(shownCondition) })
+const ownSegment = (row: SegmentRow): Segment => ({
+  ...row,
+  is_system: false,
+  conditions: row.conditions.filter(condition => !isOnList(condition)).map(shownCondition),
+})
 
 /** System segments are as old as the environment. */
 async function withTimes(db: Db, environment: Environment, segments: readonly SystemSegment[]): Promise<Segment[]> {
@@ -88,7 +92,7 @@ export async function createSegment(
   const { rows } = await tx.query<SegmentRow>(
     `insert into segments (environment, id, name, conditions, created_at, updated_at)
      select $1, $2, $3, $4, t, t from date_trunc('second', environment_now($1)) t returning ${SEGMENT_COLUMNS}`,
-    [environment, id, input.name, JSON.stringify(conditions)],
+    [environment, id, input.name, JSON.stringify(evaluatedConditions({ id, conditions, listed: users?.length ?? null }))],
   )
   if (users !== null) await replaceList(tx, environment, id, users)
   return { segment: { ...ownSegment(rows[0]!), listed: users?.length ?? null }, size }
@@ -137,10 +141,11 @@ export async function updateSegment(
   const isOtherList = users !== undefined && (await replaceList(tx, environment, id, users))
   if (!isOtherList && before.name === input.name && JSON.stringify(before.conditions) === JSON.stringify(conditions))
     return { before: null, segment: before, size }
+  const listed = users === undefined ? before.listed : (users?.length ?? null)
   const { rows } = await tx.query<SegmentRow>(
     `update segments set name = $3, conditions = $4, updated_at = environment_now($1) where environment = $1 and id = $2
      returning ${SEGMENT_COLUMNS}`,
-    [environment, id, input.name, JSON.stringify(conditions)],
+    [environment, id, input.name, JSON.stringify(evaluatedConditions({ id, conditions, listed }))],
   )
   return { before, segment: ownSegment(rows[0]!), size }
 }

@@ -144,19 +144,20 @@ function conditionSql({ metric, comparator, value, negate }: Condition, scope: S
 
 /**
  * `now`: the instant of the evaluation; the environment's clock by default. `first`: the number of the first parameter; 1 by default. `among`: of
- * these users alone.
+ * these users alone. `isAboutFew`: the statement gives the users itself, and they are few.
  */
-type MembersOptions = { now?: string; first?: number; among?: readonly string[] | undefined }
+type MembersOptions = { now?: string; first?: number; among?: readonly string[] | undefined; isAboutFew?: boolean }
 
 const members = (
   environment: Environment,
   conditions: readonly Condition[],
   segments: Segments,
-  { now, among }: MembersOptions,
+  { now, among, isAboutFew = false }: MembersOptions,
 ): Predicate => {
   const scope = {
     environment,
     isRequired: true,
+    isAboutFew,
     now: now === undefined ? sql<string>`(select environment_now(${environment}::int))` : sql<string>`${now}::timestamptz`,
   }
   return and([

@@ -12,6 +12,8 @@ export type Scope = {
   now: RawBuilder<string>
   /** Whether a user for whom the condition is false is none of the whole statement's, so that the condition may choose the users to look at. */
   isRequired: boolean
+  /** Whether the statement is about a few users that are given. */
+  isAboutFew: boolean
 }
 
 export const isOrNot = (expression: Predicate, wanted: boolean): Predicate => (wanted ? expression : sql`not (${expression})`)
@@ -127,10 +129,12 @@ export function flagSql(scope: Scope, metric: string): Predicate {
 
 /**
  * Whether the user is on the list of the segment. Where that is required, the statement looks at the listed users alone, one probe of the
- * primary key for each; the planner would compare the list with all users while it knows nothing of either. Elsewhere the list is hashed.
+ * primary key for each; the planner would compare the list with all users while it knows nothing of either. Elsewhere the list is hashed. Of a
+ * few users each is looked up: the list may have 10,000, and automations ask at every batch of events.
  */
-export function listedSql({ environment, isRequired }: Scope, segment: string): Predicate {
+export function listedSql({ environment, isRequired, isAboutFew }: Scope, segment: string): Predicate {
   const list = sql`select m.user_id from segment_members m where m.environment = ${environment}::int and m.segment_id = ${segment}::text`
+  if (isAboutFew) return sql`((${list} and m.user_id = u.id limit 1) is not null)`
   return isRequired ? sql`u.id = any (array(${list}))` : sql`((u.id in (${list})) is true)`
 }
 

@@ -50,12 +50,12 @@ export const PRODUCT_USES: readonly UseSource[] = [
 
 /**
  * In SQL: the purchases of products whose time is now, and whether each gives a user access: an entitlement lists the product, and
- * the purchase belongs to a user or is shared with one. The function `linked_product` costs 5 µs a purchase, so it is called last. `which`: the
- * condition that the id of a product meets.
+ * the purchase belongs to a user or is shared with one. The function `linked_product` costs 5 µs a purchase, so it is called last. With a limit
+ * each share is looked up; EXISTS may hash all shares of the environment instead. `which`: the condition that the id of a product meets.
  */
 export const purchasesNow = (which: string): string => `
   select p.id, p.user_id, (p.user_id is not null
-      or exists (select 1 from lineage_shares s where s.environment = $1 and s.lineage = p.lineage))
+      or (select 1 from lineage_shares s where s.environment = $1 and s.lineage = p.lineage limit 1) is not null)
     and linked_product($1, p.platform, p.store_product_id, p.base_plan_id) = d.id as gives
   from products d
   cross join lateral (values ('app_store', d.apple_product_id), ('play_store', d.google_product_id),

@@ -4,7 +4,7 @@ import type { Condition } from '../../../domain/audience/segments/condition.ts'
 import { allConditionsMet } from '../../../domain/audience/segments/evaluate.ts'
 import { loadProfile, type Profile } from '../../../domain/audience/segments/profile.ts'
 import { loadSegments } from '../../../domain/audience/segments/segment.ts'
-import { memberIdsSql } from '../../../domain/audience/segments/sql.ts'
+import { memberIdsSql, membersSql } from '../../../domain/audience/segments/sql.ts'
 import { SYSTEM_SEGMENTS } from '../../../domain/audience/segments/system.ts'
 import { type FreshDatabase, freshDatabase } from '../../harness/database.ts'
 import { share } from '../../harness/effort.ts'
@@ -41,6 +41,15 @@ async function inSql(conditions: Condition[]): Promise<string[]> {
   const { rows } = await database.pool.query<{ id: string }>(sql, parameters)
   return rows.map(({ id }) => id).sort()
 }
+/** As automations ask: about users that the statement gives. */
+async function amongGiven(conditions: Condition[]): Promise<string[]> {
+  const { sql, parameters } = membersSql(environment, conditions, segments, { now: NOW, first: 3, isAboutFew: true })
+  const { rows } = await database.pool.query<{ id: string }>(
+    `select u.id from unnest($2::text[]) k(id) join users u on u.environment = $1 and u.id = k.id where ${sql}`,
+    [environment, profiles.map(({ id }) => id), ...parameters],
+  )
+  return rows.map(({ id }) => id).sort()
+}
 const inMemory = (conditions: Condition[]) =>
   profiles
     .filter(profile => allConditionsMet(conditions, profile))
@@ -66,6 +75,7 @@ test('each single condition agrees, and its negation, too', async () => {
     fc.asyncProperty(anyCondition(NAMED), async condition => {
       const members = await inSql([condition])
       expect(members).toEqual(inMemory([condition]))
+      if (condition.metric === 'segment') expect(await amongGiven([condition])).toEqual(members)
       const others = await inSql([{ ...condition, negate: !condition.negate }])
       const missing = condition.metric === 'segment' && condition.value === 'seg_gone'
       expect(members.length + others.length).toBe(missing ? 0 : profiles.length)

@@ -3258,7 +3258,7 @@ export type ExperimentGroup = {
      */
     remote_config_name?: string | null;
     /**
-     * Products of the group's own copy; in the list only.
+     * Products of the group's own copy, null without the scope `offerings:read`; in the list only.
      */
     offering_product_ids?: Array<string> | null;
     created_at: Time;
