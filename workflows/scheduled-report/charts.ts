@@ -88,7 +88,7 @@ const chartsWorkflow = (deps: ChartsDeps): Workflow => ({
 
 async function figuresOf({ pool, facts }: ChartsDeps, environment: number, begun: ChartsOfRun): Promise<ReportFigures> {
   try {
-    return await reportFigures({ pool, access: { limitMs: FIGURES_MS, ...facts } }, environment, begun)
+    return await reportFigures({ pool, access: { limitMs: FIGURES_MS, ...facts, background: true } }, environment, begun)
   } catch (error) {
     // A question that cannot be asked any more, such as one with a currency without rates, does not become better by a repeat.
     if (error instanceof Refusal && error.code === 'invalid_data') throw new StopRetrying(error.message)
