@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { FactAccess } from '../../domain/analytics/figures/open-source.ts'
 import { foldPresent } from '../../domain/analytics/folding/drain.ts'
+import { now } from '../../domain/kernel/environment.ts'
 import { Refusal } from '../../domain/kernel/refusal.ts'
 import type { Part } from '../../domain/reporting/exports/export.ts'
 import { publishExport } from '../../domain/reporting/exports/finish.ts'
@@ -59,8 +60,9 @@ const chartsWorkflow = (deps: ChartsDeps): Workflow => ({
       'file',
       async scope => {
         // The file shows what was posted before it was begun.
+        const folded = Math.floor(Date.parse(await now(deps.pool, environment)) / 1_000)
         await foldPresent(deps.copying, environment)
-        figures = await figuresOf(deps, environment, begun)
+        figures = await figuresOf(deps, environment, begun, folded)
         return writeFile(deps, begun, figures, scope)
       },
       {
@@ -86,9 +88,9 @@ const chartsWorkflow = (deps: ChartsDeps): Workflow => ({
   },
 })
 
-async function figuresOf({ pool, facts }: ChartsDeps, environment: number, begun: ChartsOfRun): Promise<ReportFigures> {
+async function figuresOf({ pool, facts }: ChartsDeps, environment: number, begun: ChartsOfRun, folded: number): Promise<ReportFigures> {
   try {
-    return await reportFigures({ pool, access: { limitMs: FIGURES_MS, ...facts, background: true } }, environment, begun)
+    return await reportFigures({ pool, access: { limitMs: FIGURES_MS, ...facts, background: true } }, environment, begun, folded)
   } catch (error) {
     // A question that cannot be asked any more, such as one with a currency without rates, does not become better by a repeat.
     if (error instanceof Refusal && error.code === 'invalid_data') throw new StopRetrying(error.message)
