@@ -1,7 +1,6 @@
-import { timingSafeEqual } from 'node:crypto'
 import type Koa from 'koa'
 import type { Secrets } from '../domain/projects/secrets.ts'
-import { downloadSignature, findDownload } from '../domain/reporting/exports/export.ts'
+import { findDownload, isSignatureOf } from '../domain/reporting/exports/export.ts'
 import type { ChartDrawing } from '../domain/reporting/reports/chart-drawing.ts'
 import { figuresOfFile } from '../domain/reporting/reports/chart-runs.ts'
 import type { Pool } from '../store/connect.ts'
@@ -13,8 +12,6 @@ type PictureDeps = { pool: Pool; secrets: Secrets; drawing: ChartDrawing }
 const ADDRESS = /^\/files\/exports\/([A-Za-z0-9_-]{32})\/charts\/([1-6])\.png$/
 /** Pictures that are drawn at the same time. */
 const AT_ONCE = 2
-
-const equal = (a: string, b: string) => a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
 
 /**
  * The picture of a chart of a report, for programs that show pictures by their address. The signature is that of the file, which has the same figures. False:
@@ -28,7 +25,7 @@ export function chartPictures({ pool, secrets, drawing }: PictureDeps): (ctx: Ko
     if (id === undefined) return false
     const file = await inTurn(0, () => findDownload(pool, id))
     const given = new URLSearchParams(ctx.querystring).get('signature') ?? ''
-    if (!file || !equal(given, downloadSignature(secrets, file))) throw missing()
+    if (!file || !isSignatureOf(secrets, file, given)) throw missing()
     const png = await inTurn(0, async () => {
       const figures = await figuresOfFile(pool, id)
       const figure = figures?.figures[Number(number) - 1]

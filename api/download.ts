@@ -1,8 +1,7 @@
-import { timingSafeEqual } from 'node:crypto'
 import type Koa from 'koa'
 import parseRange from 'range-parser'
 import type { Secrets } from '../domain/projects/secrets.ts'
-import { downloadSignature, type ExportRow, findDownload } from '../domain/reporting/exports/export.ts'
+import { type ExportRow, findDownload, isSignatureOf } from '../domain/reporting/exports/export.ts'
 import type { Pool } from '../store/connect.ts'
 import type { FileStorage } from '../store/files/storage.ts'
 import { takingTurns } from '../store/taking-turns.ts'
@@ -18,7 +17,6 @@ const TYPES = {
 } as const
 const ADDRESS = /^\/files\/exports\/([A-Za-z0-9_-]{32})$/
 
-const equal = (a: string, b: string) => a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
 const compact = (time: string) => time.replaceAll(/[-:]/g, '')
 
 function fileName({ type, format, compression, from_timestamp, to_timestamp }: ExportRow): string {
@@ -57,8 +55,7 @@ async function sendFile(ctx: Koa.Context, deps: DownloadDeps, find: FindFile): P
   const id = ADDRESS.exec(ctx.path)?.[1]
   const file = id === undefined ? null : await find(id)
   const given = new URLSearchParams(ctx.querystring).get('signature') ?? ''
-  if (!file?.parts || file.bytes === null || !equal(given, downloadSignature(deps.secrets, file)))
-    throw new Problem('not_found', 'file not found')
+  if (!file?.parts || file.bytes === null || !isSignatureOf(deps.secrets, file, given)) throw new Problem('not_found', 'file not found')
   const etag = `"${file.sha256}"`
   const isKnown = ctx.get('If-None-Match') === etag
   const range = isKnown ? undefined : rangeOf(ctx, file.bytes, etag)

@@ -7,8 +7,7 @@ import { metrics, type RefreshMetrics, type RunMetrics } from '../api/metrics.ts
 import { readiness } from '../api/readiness.ts'
 import { requestTurns } from '../api/request-turns.ts'
 import { type Listening, listen, listenForFigures } from '../api/server.ts'
-import type { FactAccess } from '../domain/analytics/figures/open-source.ts'
-import { replicasOf } from '../domain/analytics/figures/replica/replicas.ts'
+import { type Replicas, replicasOf } from '../domain/analytics/figures/replica/replicas.ts'
 import { backtestTurns } from '../domain/automations/backtest/turns.ts'
 import { blockCutting } from '../domain/events/blocks.ts'
 import { connect } from '../store/connect.ts'
@@ -35,7 +34,7 @@ export type ServedApi = Listening & {
   countOutcome: RunMetrics['outcome']
   refreshMetrics: RefreshMetrics
   /** For a worker in this process. */
-  facts: FactAccess
+  replicas: Replicas | null
 }
 
 /** Connections of the pool that no request uses: for downloads and, in a process that is a worker as well, for its jobs. */
@@ -162,7 +161,7 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
     console: pages,
     countOutcome: measurements.outcome,
     refreshMetrics: measurements,
-    facts: deps.facts,
+    replicas,
     close,
   }
 }

@@ -94,7 +94,7 @@ export function jobs(deps: JobsDeps): Jobs {
     handlers: [
       ...workflowHandlers(workflows, { pool, policies, at }),
       reportFiles({ pool, copying, planned, policies, at, storage, partRows, starts: gate }),
-      reportCharts({ pool, policies, at, storage, facts, drawing, publicUrl, starts: gate }),
+      reportCharts({ pool, copying, policies, at, storage, facts, drawing, publicUrl, starts: gate }),
       ...reportDeliveries({ pool, planned, policies, at, storage, secrets, publicUrl, destinations, drawing }),
       automationHandler({ pool, planned, recording, effects, policy: policies.step, at }),
       refreshHandler({

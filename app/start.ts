@@ -93,7 +93,7 @@ export async function startPerennial(config: Config, log: Logger, { showKeys = f
           publicUrl,
           countOutcome: served?.countOutcome,
           refreshMetrics: served?.refreshMetrics,
-          facts: served?.facts,
+          replicas: served?.replicas,
           at,
         }),
       )

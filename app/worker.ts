@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { FactAccess } from '../domain/analytics/figures/open-source.ts'
+import type { Replicas } from '../domain/analytics/figures/replica/replicas.ts'
 import { connect } from '../store/connect.ts'
 import { startFactAudit } from '../workers/fact-audit.ts'
 import { startFactRebuild } from '../workers/fact-rebuild.ts'
@@ -12,6 +12,7 @@ import type { AtCrashPoint } from '../workflows/engine/crash-point.ts'
 import { POLICIES } from '../workflows/engine/policy.ts'
 import { googleTokens } from '../workflows/outgoing/google-token.ts'
 import { outgoing } from '../workflows/outgoing/outgoing.ts'
+import { CHARTS_AT_ONCE } from '../workflows/scheduled-report/charts.ts'
 import { storeClients } from '../workflows/stores/clients.ts'
 import type { RefreshCounts } from '../workflows/stores/refresh-queue/refresh-deps.ts'
 import { sweepsOf } from '../workflows/stores/sweep/sweeps.ts'
@@ -21,16 +22,16 @@ import { jobs } from './jobs.ts'
 import { openQueue } from './queue.ts'
 import type { Resources } from './resources.ts'
 
-/** Two questions at a time, each of which reads sets of users beside its own snapshot. */
-const FIGURES = 4
+/** Each run of charts reads sets of users beside its own snapshot: with fewer connections the runs would wait for each other. */
+const FIGURES = 2 * CHARTS_AT_ONCE
 
 export type WorkOptions = {
   /** The service's own address. */
   publicUrl: string
   countOutcome?: ((kind: string, outcome: string) => void) | undefined
   refreshMetrics?: RefreshCounts | undefined
-  /** The access to facts of the API in this process, with its replicas. */
-  facts?: FactAccess | undefined
+  /** Those of the API in this process. Its connections are for people, who would wait for a thousand reports of one minute. */
+  replicas?: Replicas | null | undefined
   at?: AtCrashPoint | undefined
 }
 
@@ -39,7 +40,7 @@ export async function work(
   config: Config,
   log: Logger,
   resources: Resources,
-  { publicUrl, countOutcome, refreshMetrics, facts, at }: WorkOptions,
+  { publicUrl, countOutcome, refreshMetrics, replicas = null, at }: WorkOptions,
 ): Promise<() => Promise<void>> {
   const { url, pool, secrets, storage } = resources
   const { allowPrivateNetwork, mail, exportPartRows: partRows, leaseMs } = config
@@ -49,7 +50,7 @@ export async function work(
   // Records of steps, suspensions and ends, at most two flushes of each in flight, and eight transactions of steps that many runs make together.
   const recording = connect({ url, name: 'perennial-recording', leaseMs, max: 14, planOnce: true, hashJoins: true, beforeCommit })
   const copying = connect({ url, name: 'perennial-files', leaseMs })
-  const scanning = facts ? null : connect({ url, name: 'perennial-figures', leaseMs, max: FIGURES, scans: true })
+  const scanning = connect({ url, name: 'perennial-figures', leaseMs, max: FIGURES, scans: true })
   const requests = outgoing({ allowPrivateNetwork })
   const tokens = googleTokens(requests)
   const unknownWord = (field: string, word: string) => log.warn({ field, word }, 'Google Play uses a word that this version does not know')
@@ -64,7 +65,7 @@ export async function work(
       planned,
       recording,
       copying,
-      facts: facts ?? { pool, scanning: scanning!, replicas: null, proceedsRates: config.proceedsRates },
+      facts: { pool, scanning, replicas, proceedsRates: config.proceedsRates },
       drawing: consoleDrawing(),
       secrets,
       storage,
@@ -96,7 +97,7 @@ export async function work(
     await worker.stop()
     await requests.close()
     await copying.end()
-    await scanning?.end()
+    await scanning.end()
     await recording.end()
     await planned.end()
   }

@@ -5,6 +5,7 @@ import { outgoing } from '../../workflows/outgoing/outgoing.ts'
 import { deliveredCharts } from '../../workflows/report-charts/delivered.ts'
 import { totalText } from '../../workflows/report-charts/words.ts'
 import { emailReportDestination } from '../../workflows/report-destinations/email.ts'
+import { objectOf } from '../../workflows/report-destinations/object-name.ts'
 import { slackReportDestination } from '../../workflows/report-destinations/slack.ts'
 import { webhooksReportDestination } from '../../workflows/report-destinations/webhooks.ts'
 import { type MailHost, mailHost } from '../harness/mail.ts'
@@ -62,8 +63,9 @@ const figuresOf = (...all: object[]) =>
 const PNG = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==', 'base64')
 type Drawn = Uint8Array | null
 /** A report of charts as a delivery gets it; `png`: what the pictures are. */
-const reportWith = (figures: ReportFigures, png: Drawn = PNG, publicUrl = 'https://perennial.example') =>
+const reportWith = (figures: ReportFigures, png: Drawn = PNG, publicUrl = 'https://perennial.example', test = false) =>
   reportOf({
+    run: { test },
     name: 'Our week',
     timezone: 'Europe/Berlin',
     charts: deliveredCharts(figures, {
@@ -84,9 +86,12 @@ const WORDS = '$280.50, +40.3 % against $200.00 in the 7 days before'
 
 describe('a mail', () => {
   test('has the figures in words, a picture with them as its text, and a link to the same window', async () => {
-    const { subject, text, html, attachments } = await mail(reportWith(figuresOf({}, { code: 'mrr' })))
+    const { subject, text, html, attachments } = await mail(
+      reportWith(figuresOf({ unconverted: [{ currency: 'XTS', amount: 5 }] }, { code: 'mrr' })),
+    )
     expect(subject).toBe(`Our week: ${HOSTILE} $280.50 (+40.3 %)`)
     expect(text).toContain(WORDS)
+    expect(text).toContain('  Country: DE\n  Without 5 XTS, for which there is no rate.\n')
     expect(html).toContain(WORDS)
     expect(attachments.map(({ mimeType, disposition, contentId }) => [mimeType, disposition, contentId])).toEqual([
       ['image/png', 'inline', '<chart-0>'],
@@ -127,8 +132,20 @@ describe('Slack', () => {
       'https://perennial.example/files/exports/x/charts/1.png?signature=s',
       'https://perennial.example/files/exports/x/charts/2.png?signature=s',
     ])
-    expect(JSON.stringify(blocks)).toContain(WORDS)
+    expect(JSON.stringify(blocks)).toContain(`${WORDS}\\nCountry: DE`)
     expect(JSON.stringify([text, blocks.filter(({ type }) => type !== 'image')])).not.toContain('<!channel>')
+  })
+
+  test('gets a link whole or not at all', async () => {
+    const figures = figuresOf({}, {})
+    figures.figures[0]!.filters = ['Country: DE '.repeat(400)]
+    figures.figures[1]!.query = { 'filter[product_id][]': Array(40).fill('a product with a name of some length that is not short') }
+    expect(await deliver(reportWith(figures))).toMatchObject({ outcome: 'delivered' })
+    const [{ blocks }] = slack.requests.map(jsonOf) as [{ blocks: { type: string; text: { text: string } }[] }]
+    const [, long, many] = blocks.filter(({ type }) => type === 'section').map(({ text }) => text.text)
+    expect(long!.length).toBeLessThan(3_000)
+    expect(long).toMatch(/…\n<https:[^>]*\|Open in the console>$/)
+    expect(many).not.toContain('<')
   })
 
   test('gets the words alone where it refuses the pictures', async () => {
@@ -146,6 +163,14 @@ describe('Slack', () => {
     await deliver(reportWith(figuresOf({}), png, publicUrl))
     expect(slack.requests.map(jsonOf).map(message => 'blocks' in (message as object))).toEqual([false])
   })
+})
+
+test('the object of a test is not that of the slot, which has the same window', () => {
+  const nameOf = (test: boolean) => objectOf(reportWith(figuresOf({}), PNG, '', test), 'a/').name
+  expect([nameOf(true), nameOf(false)]).toEqual([
+    'a/rep_1/20260101T090000Z_20260102T090000Z_test.csv',
+    'a/rep_1/20260101T090000Z_20260102T090000Z.csv',
+  ])
 })
 
 test('a webhook has the totals and the moment', async () => {

@@ -5,6 +5,8 @@ import { type Mail, type Mailed, type MailServer, sendMail } from '../outgoing/s
 import type { Sent } from './destination.ts'
 
 export const MAIL_LIMIT_MS = 10_000
+/** Slow enough for a slow connection: pictures of 1 MB get 20 s more. */
+const SLOWEST_BYTES_PER_MS = 50
 
 /** SMTP replies are no HTTP statuses; they are in `error`. */
 export function classifyMail(mailed: Mailed, durationMs: number): Sent {
@@ -79,8 +81,9 @@ export async function sendToRecipients({
     pictures,
     messageId: `<${id}@${hostOf(from) ?? server.host}>`,
   }
+  const bytes = (pictures ?? []).reduce((sum, { content }) => sum + content.length, 0)
   const began = performance.now()
-  const mailed = await sendMail(server, mail, { guard, signal, limitMs: MAIL_LIMIT_MS })
+  const mailed = await sendMail(server, mail, { guard, signal, limitMs: MAIL_LIMIT_MS + Math.ceil(bytes / SLOWEST_BYTES_PER_MS) })
   const sent = classifyMail(mailed, Math.round(performance.now() - began))
   return mailed.is === 'accepted' && sent.outcome === 'retry' ? { ...sent, acceptedBy: [...acceptedBy, ...mailed.by] } : sent
 }

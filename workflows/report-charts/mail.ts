@@ -2,7 +2,7 @@ import { NO_PICTURES } from '../../domain/reporting/reports/chart-drawing.ts'
 import type { MailPicture } from '../outgoing/smtp.ts'
 import type { DeliveredCharts } from './delivered.ts'
 import { escaped } from './html.ts'
-import { momentText, pictureText, totalText, unconvertedText, windowText } from './words.ts'
+import { limitTexts, momentText, pictureText, totalText, windowText } from './words.ts'
 
 /** `file`: its format, address and the time until which it can be downloaded. */
 export type ChartsMail = { name: string; file: { format: string; url: string; expires: string } }
@@ -23,14 +23,15 @@ export async function mailOfCharts(
   const pictures = drawn.flatMap((content, at) =>
     content === null ? [] : [{ cid: `chart-${at}`, filename: `chart-${at + 1}.png`, contentType: 'image/png', content }],
   )
-  const sections = figures.map((figure, at) => {
-    const left = unconvertedText(figure)
-    return `<h2 style="font-size:17px;margin:28px 0 2px">${escaped(figure.title)}</h2>
+  const sections = figures.map(
+    (figure, at) => `<h2 style="font-size:17px;margin:28px 0 2px">${escaped(figure.title)}</h2>
 <p style="font-size:15px;line-height:1.5;margin:0 0 4px">${escaped(totalText(figure, zone))}</p>
-${[...figure.filters, ...(left === null ? [] : [left])].map(text => `<p style="${SOFT}">${escaped(text)}</p>`).join('')}
+${limitTexts(figure)
+  .map(text => `<p style="${SOFT}">${escaped(text)}</p>`)
+  .join('')}
 ${drawn[at] ? `<img src="cid:chart-${at}" alt="${escaped(pictureText(figure, zone))}" width="720" style="display:block;width:100%;max-width:720px;height:auto;border:0;background:#ffffff;color:#1c1d1a">` : `<p style="${SOFT}">${escaped(pictureText(figure, zone))}</p>`}
-<p style="font-size:14px;margin:6px 0"><a href="${escaped(charts.linkOf(figure))}" style="${LINK}">Open in the console</a></p>`
-  })
+<p style="font-size:14px;margin:6px 0"><a href="${escaped(charts.linkOf(figure))}" style="${LINK}">Open in the console</a></p>`,
+  )
   const isWithout = drawn.every(one => one === null)
   const html = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light only">

@@ -4,7 +4,7 @@ import type { ChartsOfRun, ReportFigure, ReportFigures } from '../../domain/repo
 import { seriesOf } from './csv.ts'
 import { escaped } from './html.ts'
 import { consoleLink, type Place } from './link.ts'
-import { bucketText, figureText, momentText, pictureText, totalText, unconvertedText, windowText } from './words.ts'
+import { bucketText, figureText, limitTexts, momentText, pictureText, totalText, windowText } from './words.ts'
 
 /** The looks of a page that has no other file: light or dark as its reader wishes, the pictures light on their own ground. */
 const STYLE = `:root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}
@@ -37,10 +37,11 @@ ${points.map(({ start_time, partial }, at) => row(`${bucketText(start_time, answ
 }
 
 function section(figure: ReportFigure, zone: string, picture: string | null, place: Place): string {
-  const left = unconvertedText(figure)
   return `<section><h2>${escaped(figure.title)}</h2>
 <p>${escaped(totalText(figure, zone))}</p>
-${figure.filters.map(text => `<p class="soft">${escaped(text)}</p>`).join('')}${left === null ? '' : `<p class="soft">${escaped(left)}</p>`}
+${limitTexts(figure)
+  .map(text => `<p class="soft">${escaped(text)}</p>`)
+  .join('')}
 ${picture === null ? '' : `<div class="picture" role="img" aria-label="${escaped(pictureText(figure, zone))}">${picture}</div>`}
 ${table(figure, zone)}
 <p><a href="${escaped(consoleLink(figure, zone, place))}">Open in the console</a></p></section>`

@@ -1,5 +1,6 @@
+import type { ReportFigure } from '../../domain/reporting/reports/chart-figures.ts'
 import type { DeliveredCharts } from './delivered.ts'
-import { pictureText, totalText, windowText } from './words.ts'
+import { limitTexts, pictureText, totalText, windowText } from './words.ts'
 
 /** What one section, and the text of one picture, may have. */
 const MOST = 2_900
@@ -21,10 +22,17 @@ export async function blocksOfCharts(
   if (!urls?.every(url => url.startsWith('https://'))) return null
   const { figures, zone } = charts.figures
   const section = (text: string) => ({ type: 'section', text: { type: 'mrkdwn', text: cut(text, MOST) } })
+  /** The words of a chart with its link, which is whole or not there. */
+  const about = (figure: ReportFigure) => {
+    const link = `\n<${charts.linkOf(figure)}|Open in the console>`
+    const isShort = link.length < MOST / 2
+    const words = [`*${safe(figure.title)}*: ${safe(totalText(figure, zone))}`, ...limitTexts(figure).map(safe)].join('\n')
+    return section(`${cut(words, MOST - (isShort ? link.length : 0))}${isShort ? link : ''}`)
+  }
   return [
     section(`*${safe(name)}*\n${safe(windowText(figures[0]!.answer, zone))} (${zone})`),
     ...figures.flatMap((figure, at) => [
-      section(`*${safe(figure.title)}*: ${safe(totalText(figure, zone))}\n<${charts.linkOf(figure)}|Open in the console>`),
+      about(figure),
       { type: 'image', image_url: urls[at]!, alt_text: cut(pictureText(figure, zone), MOST_OF_PICTURE) },
     ]),
     ...lines.map(line => ({ type: 'context', elements: [{ type: 'mrkdwn', text: cut(safe(line), MOST) }] })),

@@ -82,8 +82,14 @@ export function pictureText(figure: ReportFigure, zone: string): string {
   return text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS - 1)}…` : text
 }
 
+/** What a figure leaves out, a line each: by its filters, and for want of a rate. */
+export function limitTexts(figure: ReportFigure): string[] {
+  const left = unconvertedText(figure)
+  return left === null ? figure.filters : [...figure.filters, left]
+}
+
 /** Amounts that are in none of the figures, in words; null: there are none. */
-export function unconvertedText({ answer }: ReportFigure): string | null {
+function unconvertedText({ answer }: ReportFigure): string | null {
   const left = answer.unconverted ?? []
   if (left.length === 0) return null
   const amounts = left.map(({ currency, amount }) => `${format({ maximumFractionDigits: 2 }).format(amount)} ${currency}`)

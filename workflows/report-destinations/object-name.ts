@@ -13,9 +13,15 @@ const compact = (time: string) => time.replaceAll(/[-:]/g, '')
 
 const prefixOf = (prefix: unknown) => (typeof prefix === 'string' ? prefix : '')
 
-/** Name and type of the file of a window: the same at every attempt, so that a repeat overwrites the object. */
-export const objectOf = ({ report, run, export: { format } }: ReportDelivery, prefix: unknown): { name: string; contentType: string } => ({
-  name: `${prefixOf(prefix)}${report.id}/${compact(run.from)}_${compact(run.to)}.${format}`,
+/**
+ * Name and type of the file of a window: the same at every attempt, so that a repeat overwrites the object. A test of charts has the window of the slot of that
+ * day, whose file it must leave as it is.
+ */
+export const objectOf = (
+  { report, run, charts, export: { format } }: ReportDelivery,
+  prefix: unknown,
+): { name: string; contentType: string } => ({
+  name: `${prefixOf(prefix)}${report.id}/${compact(run.from)}_${compact(run.to)}${charts && run.test ? '_test' : ''}.${format}`,
   contentType: CONTENT_TYPES[format],
 })
 

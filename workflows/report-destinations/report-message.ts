@@ -1,6 +1,6 @@
 import { localTimeOf } from '../../domain/kernel/time/local-time.ts'
 import { headlineOf, runCharts } from '../../domain/reporting/reports/chart-figures.ts'
-import { changeText, figureText, momentText, totalText, windowText } from '../report-charts/words.ts'
+import { changeText, figureText, limitTexts, momentText, totalText, windowText } from '../report-charts/words.ts'
 import type { ReportDelivery } from './report-destination.ts'
 
 /** The report's name on one line. */
@@ -27,7 +27,11 @@ export function reportAsText(delivery: ReportDelivery): string[] {
 function chartsAsText({ figures: { figures, zone, asOf }, linkOf }: NonNullable<ReportDelivery['charts']>): string[] {
   return [
     `${windowText(figures[0]!.answer, zone)} (${zone}), against the same time before`,
-    ...figures.flatMap(figure => [`${figure.title}: ${totalText(figure, zone)}`, `  ${linkOf(figure)}`]),
+    ...figures.flatMap(figure => [
+      `${figure.title}: ${totalText(figure, zone)}`,
+      ...limitTexts(figure).map(text => `  ${text}`),
+      `  ${linkOf(figure)}`,
+    ]),
     `Everything recorded before ${momentText(asOf, zone)} counts.`,
   ]
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { FactAccess } from '../../domain/analytics/figures/open-source.ts'
 import { foldPresent } from '../../domain/analytics/folding/drain.ts'
+import { now } from '../../domain/kernel/environment.ts'
 import { Refusal } from '../../domain/kernel/refusal.ts'
 import type { Part } from '../../domain/reporting/exports/export.ts'
 import { publishExport } from '../../domain/reporting/exports/finish.ts'
@@ -22,17 +23,19 @@ import { csvOfFigures } from '../report-charts/csv.ts'
 import { pageOfFigures } from '../report-charts/page.ts'
 import type { StartGate } from './start-gate.ts'
 
-/** `facts`: for the figures, which are expensive reads. `drawing`: the console's. `publicUrl`: the beginning of links. */
-export type ChartsDeps = { pool: Pool; storage: FileStorage; facts: FactAccess; drawing: ChartDrawing; publicUrl: string }
+/** `copying`: for folds; `facts`: for the figures, which are expensive reads. `drawing`: the console's. `publicUrl`: the beginning of links. */
+export type ChartsDeps = { pool: Pool; copying: Pool; storage: FileStorage; facts: FactAccess; drawing: ChartDrawing; publicUrl: string }
 
 /** Claimed runs; nearly all of them wait for a turn. */
 const CLAIMED = 32
-/** Runs that compute at the same time: each reads the facts with a core of Postgres or of the replica. */
-const AT_ONCE = 4
+/** Runs that compute at the same time in a process: each reads the facts with a core of Postgres or of the replica. */
+export const CHARTS_AT_ONCE = 4
 /** The share of the free turns that one environment may use: two, as its requests have. */
 const SHARE = 1 / 2
-/** The figures of a run have 30 s, and its folds, its file and six pictures the rest. */
-const LIMIT_MS = 120_000
+/** For the figures of a run: six charts of which each answers a request within its 30 s must not fail together. No statement takes longer than 30 s. */
+const FIGURES_MS = 120_000
+/** With the folds, the file and six pictures. */
+const LIMIT_MS = 240_000
 
 type Made = { part: Part; sha256: string }
 
@@ -57,8 +60,9 @@ const chartsWorkflow = (deps: ChartsDeps): Workflow => ({
       'file',
       async scope => {
         // The file shows what was posted before it was begun.
-        await foldPresent(deps.pool, environment)
-        figures = await figuresOf(deps, environment, begun)
+        const folded = Math.floor(Date.parse(await now(deps.pool, environment)) / 1_000)
+        await foldPresent(deps.copying, environment)
+        figures = await figuresOf(deps, environment, begun, folded)
         return writeFile(deps, begun, figures, scope)
       },
       {
@@ -84,9 +88,9 @@ const chartsWorkflow = (deps: ChartsDeps): Workflow => ({
   },
 })
 
-async function figuresOf({ pool, facts }: ChartsDeps, environment: number, begun: ChartsOfRun): Promise<ReportFigures> {
+async function figuresOf({ pool, facts }: ChartsDeps, environment: number, begun: ChartsOfRun, folded: number): Promise<ReportFigures> {
   try {
-    return await reportFigures({ pool, access: facts }, environment, begun)
+    return await reportFigures({ pool, access: { limitMs: FIGURES_MS, ...facts, background: true } }, environment, begun, folded)
   } catch (error) {
     // A question that cannot be asked any more, such as one with a currency without rates, does not become better by a repeat.
     if (error instanceof Refusal && error.code === 'invalid_data') throw new StopRetrying(error.message)
@@ -109,6 +113,8 @@ async function writeFile(
   // Another worker that has claimed the run writes a file of another name.
   const name = `1.${fence}`
   const { bytes } = await storage.writePart(begun.file, name, pieces(), signal)
+  // Its successor may have written the file by now.
+  signal.throwIfAborted()
   await storage.keepOnly(begun.file, [name])
   const part = { name, rows, bytes }
   await requireStored(storage, begun.file, [part])
@@ -118,7 +124,7 @@ async function writeFile(
 /** `starts`: go before files. */
 export function reportCharts({ starts, ...deps }: WorkflowDeps & ChartsDeps & { starts: StartGate }): JobHandler {
   const byItself = workflowHandler(chartsWorkflow(deps), deps)
-  const turns = takingTurns(AT_ONCE, { share: SHARE })
+  const turns = takingTurns(CHARTS_AT_ONCE, { share: SHARE })
   return {
     ...byItself,
     async handle(claimed, signals) {

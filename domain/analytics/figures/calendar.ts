@@ -49,14 +49,27 @@ function nextStart(local: number, unit: 'day' | 'week' | 'month'): number {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1)
 }
 
+/**
+ * When the clocks of the zone first show a local time (ms as if it were UTC), which may be shown twice. One that no clock showed lies in a gap, which ends where
+ * the clocks were put forward. In ms.
+ */
+function firstShown(zone: IANAZone, local: number): number {
+  const { at, gap } = instantsOf(zone, local)
+  return gap > 0 ? changeBetween(zone, at[0]! - gap, at[0]!) : at[0]!
+}
+
+/** The local date of an instant in ms, in days since 1970. */
+export const localDay = (zone: IANAZone, at: number): number => Math.floor(localOf(zone, at) / DAY)
+
+/** When the clocks of the zone first show a date (days since 1970), in ms. */
+export const dayStart = (zone: IANAZone, day: number): number => firstShown(zone, day * DAY)
+
 /** When the zone's calendar days, weeks (from Monday) or months begin after `from` (Unix seconds), without end; a date that a zone skipped has none. */
 export function* localStarts(zone: IANAZone, from: number, unit: 'day' | 'week' | 'month'): Generator<number> {
   let local = localOf(zone, from * 1_000)
   for (let last = from; ; ) {
     local = nextStart(local, unit)
-    const { at, gap } = instantsOf(zone, local)
-    // The midnight that no clock showed lies in the gap, which ends where the clocks were put forward.
-    const start = (gap > 0 ? changeBetween(zone, at[0]! - gap, at[0]!) : at[0]!) / 1_000
+    const start = firstShown(zone, local) / 1_000
     if (start <= last) continue
     yield start
     last = start

@@ -17,7 +17,7 @@ const DRAIN_MS = 200
 /**
  * The access of figures to the facts. `pool`: for small reads by keys; `scanning` (`scans`): for the facts. `replicas`: null where there
  * are none. `proceedsRates`: the shares that count where no proceeds are stated. `limitMs`: for one question; 30 s by default. `drainMs`:
- * for the folds of a question before it reads; 200 ms by default.
+ * for the folds of a question before it reads; 200 ms by default. `background`: nobody waits for the answers.
  */
 export type FactAccess = {
   pool: Pool
@@ -26,6 +26,7 @@ export type FactAccess = {
   proceedsRates: ProceedsRates
   limitMs?: number
   drainMs?: number
+  background?: boolean
 }
 
 /** `behind`: so many users had changed and were not folded yet, counted up to 10,000. */
@@ -37,7 +38,7 @@ export type Answering = FactSource & { behind: number }
  * fails, the work is repeated on Postgres.
  */
 export async function withFacts<T>(
-  { pool, scanning, replicas, limitMs = STATEMENT_TIMEOUT_MS, drainMs = DRAIN_MS }: FactAccess,
+  { pool, scanning, replicas, limitMs = STATEMENT_TIMEOUT_MS, drainMs = DRAIN_MS, background = false }: FactAccess,
   environment: Environment,
   work: (source: Answering) => Promise<T>,
   { fresh = false, active = false }: { fresh?: boolean; active?: boolean } = {},
@@ -45,6 +46,6 @@ export async function withFacts<T>(
   const deadline = performance.now() + limitMs
   const behind = await drainWithin(pool, environment, fresh ? MARKS_FIRST_FRESH : MARKS_FIRST, drainMs)
   const workOn = (source: FactSource) => work({ ...source, behind })
-  const answered = await replicas?.query(environment, workOn, { fresh, active, deadline })
+  const answered = await replicas?.query(environment, workOn, { fresh, active, background, deadline })
   return answered ? answered.answer : onPostgres(scanning, environment, workOn, deadline)
 }

@@ -1,3 +1,4 @@
+import { timingSafeEqual } from 'node:crypto'
 import type { Db } from '../../../store/connect.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import { type Page, pageOf } from '../../kernel/page.ts'
@@ -110,7 +111,13 @@ export const listExports = (db: Db, environment: Environment, limit: number, aft
 
 type SignedExport = Pick<ExportRow, 'id' | 'expires_at'>
 
-export const downloadSignature = (secrets: Secrets, { id, expires_at }: SignedExport): string => secrets.sign(`export:${id}:${expires_at}`)
+const downloadSignature = (secrets: Secrets, { id, expires_at }: SignedExport): string => secrets.sign(`export:${id}:${expires_at}`)
+
+/** Whether a caller has the signature of the file. Compared as bytes: a text of as many characters may have more of them. */
+export function isSignatureOf(secrets: Secrets, file: SignedExport, given: string): boolean {
+  const [own, other] = [Buffer.from(downloadSignature(secrets, file)), Buffer.from(given)]
+  return own.length === other.length && timingSafeEqual(own, other)
+}
 
 /** The URL of a finished export. It needs no key and is valid until the export expires. */
 export const downloadUrl = (secrets: Secrets, publicUrl: string, file: SignedExport): string =>

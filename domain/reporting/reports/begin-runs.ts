@@ -4,6 +4,7 @@ import { createRun, createRuns } from '../../durable/jobs/workflow-run.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import { isRawDataOn, recordExport, recordExports } from '../exports/create.ts'
 import { OF_CHARTS } from '../exports/export.ts'
+import { daysBefore } from './chart-window.ts'
 import { nextWindow, type ReportRow } from './report.ts'
 import { fileWorkflowOf, pending } from './run.ts'
 import { settleAllDestinations } from './settle.ts'
@@ -13,13 +14,17 @@ import type { Slot } from './slots.ts'
 /** Starts a run: fixes its window in the log, records the export of its file and schedules the workflow that writes the file. */
 export async function startReportRun(tx: Tx, environment: Environment, id: string): Promise<void> {
   const { rows } = await tx.query<
-    Pick<ReportRow, 'type' | 'format' | 'include' | 'formula_guard'> & { window_from: string; window_to: string }
+    Pick<ReportRow, 'type' | 'format' | 'include' | 'formula_guard' | 'timezone' | 'included_range_days'> & {
+      slot: string | null
+      window_from: string
+      window_to: string
+    }
   >(
     `update report_runs r set status = 'running', started_at = t.now,
        late_by_seconds = coalesce(greatest(0, floor(extract(epoch from t.now - r.slot))), 0)
      from scheduled_reports p, environment_now($1) t(now)
      where r.environment = $1 and r.id = $2 and r.status = 'pending' and p.environment = r.environment and p.id = r.report_id
-     returning p.type, p.format, p.include, p.formula_guard, r.window_from::text, r.window_to::text`,
+     returning p.type, p.format, p.include, p.formula_guard, p.timezone, p.included_range_days, r.slot, r.window_from::text, r.window_to::text`,
     [environment, id],
   )
   const run = rows[0]
@@ -29,6 +34,9 @@ export async function startReportRun(tx: Tx, environment: Environment, id: strin
     await settleAllDestinations(tx, environment, id, 'withheld', 'raw_data_off')
     return
   }
+  // The slot may have been taken before the report became one of charts, or by an older version of this service: its window would cut days.
+  const whole = run.type === OF_CHARTS && run.slot !== null ? daysBefore(run.timezone, run.included_range_days, Date.parse(run.slot)) : null
+  const [from, to] = whole ? [isoOf(whole.from), isoOf(whole.to)] : [run.window_from, run.window_to]
   const { id: file } = await recordExport(tx, environment, {
     type: run.type,
     format: run.format,
@@ -36,11 +44,17 @@ export async function startReportRun(tx: Tx, environment: Environment, id: strin
     include: run.include,
     compression: 'none',
     platform: null,
-    from: run.window_from,
-    to: run.window_to,
+    from,
+    to,
     reportRun: id,
   })
-  await tx.query('update report_runs set export_id = $3 where environment = $1 and id = $2', [environment, id, file])
+  await tx.query('update report_runs set export_id = $3, window_from = $4, window_to = $5 where environment = $1 and id = $2', [
+    environment,
+    id,
+    file,
+    from,
+    to,
+  ])
   await createRun(tx, environment, { ...fileWorkflowOf(run.type), subject: id })
 }
 

@@ -29,11 +29,15 @@ export type ReportFigure = { title: string; filters: string[]; query: Record<str
 /** From which the file, the pictures and the words of a run are made. Unix seconds. */
 export type ReportFigures = { asOf: number; zone: string; figures: ReportFigure[] }
 
-/** The figures of a run, all from the facts of one moment. */
+/**
+ * The figures of a run, all from the facts of one moment. `folded`: everything recorded before that time (Unix seconds) is among the facts; what was recorded
+ * since may not be, where much is.
+ */
 export async function reportFigures(
   { pool, access }: { pool: Pool; access: FactAccess },
   environment: Environment,
   { charts, window, days, zone, kind }: ChartsOfRun,
+  folded: number,
 ): Promise<ReportFigures> {
   const asked = await askedCharts(pool, environment, charts, { window, days, zone, own: kind === 'production' ? 1 : 0 })
   const found = await figuresAtOnce(access, environment, asked, true)
@@ -42,7 +46,8 @@ export async function reportFigures(
     const chart = charts[i]!
     return { title: titleOf(chart), filters: filterTexts(chart), query: chart.query, answer: shownChart(found[i]!, one) }
   })
-  return { asOf: found[0]!.asOf, zone, figures }
+  const { asOf, behind } = found[0]!
+  return { asOf: behind > 0 ? Math.min(folded, asOf) : asOf, zone, figures }
 }
 
 /** The series that all others are parts of, or the only one; null: the series stand beside each other. */

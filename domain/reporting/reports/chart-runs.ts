@@ -4,7 +4,9 @@ import type { Environment } from '../../kernel/environment.ts'
 import { type ChartsOfRun, type ReportFigures, runCharts } from './chart-figures.ts'
 import type { ReportChart } from './chart-window.ts'
 
-type Row = Omit<ChartsOfRun, 'charts' | 'window'> & { from: number; to: number; kept: ReportChart[] }
+const DAY = 86_400
+
+type Row = Omit<ChartsOfRun, 'charts' | 'window' | 'days'> & { from: number; to: number; kept: ReportChart[] }
 
 /**
  * The charts of a started run, and its file, which is being written from here on. A view is asked as it is now; one that is deleted, or has become
@@ -19,7 +21,7 @@ export async function beginCharts(tx: Tx, environment: Environment, run: string)
              returning x.id, x.format, x.formula_guard, r.report_id, r.window_from, r.window_to
            )
            select b.id as file, b.format, b.formula_guard as "formulaGuard", p.report_name as name, p.timezone as zone,
-             p.included_range_days as days, extract(epoch from b.window_from)::float8 as from, extract(epoch from b.window_to)::float8 as to, v.kind,
+             extract(epoch from b.window_from)::float8 as from, extract(epoch from b.window_to)::float8 as to, v.kind,
              o.id::text as project, p.view_id as "viewId", p.charts as kept
            from begun b join scheduled_reports p on p.environment = $1 and p.id = b.report_id
              join environments v on v.id = $1 join projects o on o.id = v.project`,
@@ -28,7 +30,8 @@ export async function beginCharts(tx: Tx, environment: Environment, run: string)
   if (!rows[0]) return null
   const { from, to, kept, ...begun } = rows[0]
   const charts = begun.viewId === null ? kept : await chartsOfView(tx, environment, run, begun.viewId, kept)
-  return { ...begun, window: { from, to }, charts }
+  // Of the window, and not of the report, which may have been changed since its slot. A day has up to 25 hours.
+  return { ...begun, window: { from, to }, days: Math.max(1, Math.round((to - from) / DAY)), charts }
 }
 
 async function chartsOfView(db: Db, environment: Environment, run: string, id: string, kept: ReportChart[]): Promise<ReportChart[]> {

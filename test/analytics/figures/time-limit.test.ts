@@ -57,6 +57,25 @@ test('DuckDB interrupts the statement, and the replica answers the next question
   expect([one.answers, one.errors]).toEqual([['replica', 'replica', 'replica', 'replica'], []])
 })
 
+test('questions for which nobody waits leave a turn to the others', async () => {
+  await sell(1)
+  const one = setting.open()
+  await readSales(one)
+  const held = Promise.withResolvers<void>()
+  const first = Promise.withResolvers<void>()
+  const holding = [1, 2, 3].map(() =>
+    withFacts({ ...one.access, background: true }, setting.project.production, async () => {
+      first.resolve()
+      await held.promise
+    }),
+  )
+  await first.promise
+  expect(await readSales(one)).toEqual({ sales: 1, money: dollars(1) })
+  held.resolve()
+  await Promise.all(holding)
+  expect(one.answers).toEqual(Array(5).fill('replica'))
+})
+
 test('a question whose turn does not come in time', async () => {
   await sell(1)
   const one = setting.open()

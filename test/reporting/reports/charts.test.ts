@@ -3,6 +3,8 @@ import { createHash } from 'node:crypto'
 import { parse } from 'csv-parse/sync'
 import { DateTime } from 'luxon'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { bucketsOf } from '../../../domain/analytics/figures/buckets.ts'
+import { daysBefore } from '../../../domain/reporting/reports/chart-window.ts'
 import { startApi, type TestApi } from '../../harness/api.ts'
 import { QUICK } from '../../harness/engine-fixture.ts'
 import { item } from '../../harness/events.ts'
@@ -12,10 +14,11 @@ import { type Sink, startSink } from '../../harness/sink.ts'
 const HOSTILE = '=cmd|"/c calc"!A1,<img src=x onerror=alert(1)>'
 const DAY = 86_400_000
 const ZONE = 'Australia/Lord_Howe'
+const PNG = Buffer.from('89504e470d0a1a0a', 'hex')
 let api: TestApi
 let sink: Sink
 beforeAll(async () => {
-  api = await startApi({ worker: true, policies: QUICK })
+  api = await startApi({ worker: true, policies: QUICK, drawing: { svg: async () => null, png: async () => PNG } })
   sink = await startSink()
 })
 afterAll(async () => {
@@ -130,6 +133,23 @@ describe('a report of charts', () => {
     expect((await asked(box, run)).series[0].total).toBe(119.99)
   })
 
+  test('has pictures at addresses with the signature of the file, and nothing at any other', async () => {
+    const { next } = await stage({ charts: [{ code: 'sales' }] })
+    await next()
+    const file = new URL(sent().file_url)
+    const signature = file.searchParams.get('signature')!
+    const answered = async (path: string, given: string) => {
+      const answer = await fetch(`${file.origin}${file.pathname}${path}?signature=${encodeURIComponent(given)}`)
+      await answer.body?.cancel()
+      return [answer.status, answer.headers.get('content-type')]
+    }
+    expect(await answered('/charts/1.png', signature)).toEqual([200, 'image/png'])
+    expect((await answered('/charts/2.png', signature))[0]).toBe(404)
+    for (const path of ['', '/charts/1.png'])
+      for (const given of ['', signature.slice(1), 'é'.repeat(signature.length)])
+        expect((await answered(path, given))[0], `${path} ${given}`).toBe(404)
+  })
+
   test('is a static page where html is asked, every text escaped', async () => {
     const charts = [{ code: 'sales', query: { segmentation: 'media_source_name' } }]
     const { next } = await stage({ charts, format: 'html', report_name: '<script>alert(1)</script>' })
@@ -167,6 +187,22 @@ describe('a report of charts', () => {
     expect([run.window_from, run.window_to].map(Date.parse)).toEqual([day.minus({ days: 1 }).startOf('day').toMillis(), day.toMillis()])
     expect(run.charts).toMatchObject([{ unit: 'hour' }])
   })
+})
+
+test.each([
+  ['Atlantic/Azores', '2026-10-25T09:00', 'midnight comes twice'],
+  ['Atlantic/Azores', '2026-10-26T09:00', 'midnight came twice'],
+  ['America/Havana', '2026-11-01T00:30', 'within the second midnight'],
+  ['America/Santiago', '2026-09-06T09:00', 'midnight does not come'],
+  ['Australia/Lord_Howe', '2026-04-06T09:00', 'half an hour is put back'],
+  ['Asia/Kathmandu', '2026-03-01T09:00', 'the offset has quarters of an hour'],
+])('whole days are those of charts: %s, %s, %s', (zone, at, _) => {
+  const instant = DateTime.fromISO(at, { zone }).toMillis()
+  for (const days of [1, 3, 7, 31]) {
+    const { from, to } = daysBefore(zone, days, instant)
+    expect(bucketsOf({ from: from / 1000, to: to / 1000 }, 'day', zone).map(({ isCut }) => isCut)).toEqual(Array(days).fill(false))
+    expect(DateTime.fromMillis(to, { zone }).toISODate()).toBe(at.slice(0, 10))
+  }
 })
 
 describe('a saved view', () => {

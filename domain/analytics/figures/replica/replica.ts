@@ -35,8 +35,8 @@ export type Replica = {
   close: (keep: boolean) => Promise<void>
 }
 
-/** `deadline`: by performance.now(). `active`: the question is about the times at which users were active. */
-export type Freshness = { fresh: boolean; deadline: number; active?: boolean }
+/** `deadline`: by performance.now(). `active`: the question is about the times at which users were active. `background`: nobody waits for the answer. */
+export type Freshness = { fresh: boolean; deadline: number; active?: boolean; background?: boolean }
 
 /** `patienceMs`: a question waits for so long until a replica is up to date. After that the question uses the replica as it is. */
 export type ReplicaLocation = { instance: DuckDBInstance; pool: Pool; folder: string; environment: Environment; patienceMs: number }

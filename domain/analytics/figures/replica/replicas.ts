@@ -51,6 +51,8 @@ export function replicasOf(options: ReplicaOptions): Replicas {
   const slots = new Map<Environment, Slot>()
   const { patienceMs = PATIENCE_MS, retryMs = RETRY_MS } = options
   const inTurn = takingTurns(QUESTIONS_AT_ONCE)
+  /** Questions for which nobody waits leave a turn to the others. */
+  const inBackground = takingTurns(QUESTIONS_AT_ONCE - 1)
   const worth = isWorthAReplica(options.pool, options.from)
   let engine: Promise<Engine> | null = null
   let timer: NodeJS.Timeout | null = null
@@ -158,7 +160,8 @@ export function replicasOf(options: ReplicaOptions): Replicas {
         throw error
       }
     }
-    return inTurn(environment, query, { patience }).catch(error => {
+    const turn = () => inTurn(environment, query, { patience })
+    return (how.background ? inBackground(environment, turn, { patience }) : turn()).catch(error => {
       throw error?.name === 'TimeoutError' ? tooLate() : error
     })
   }
