@@ -126,7 +126,7 @@ test('a refused value is said at its condition; what was typed stays when the fo
   await page.keyboard.press('Escape')
   await dialog().waitFor({ state: 'detached' })
   await page.keyboard.press('e')
-  await dialog().getByText('This is what you typed before', { exact: false }).waitFor()
+  await dialog().getByText('What you typed is here', { exact: false }).waitFor()
   await rule.getByLabel('Value').fill('1')
   await sized(`${PEOPLE / 3}`, dialog())
   await make.call('PUT', `/v4/segments/${segment}`, { name: 'Theirs' })

@@ -18,7 +18,7 @@ export function Preview({
   return (
     <section className="segment-preview" aria-label={t('Who would be in it')}>
       <h3>{t('Who would be in it now')}</h3>
-      {isRefused && <p className="segment-note">{t('The conditions are not complete yet: see what stands below them.')}</p>}
+      {isRefused && <p className="segment-note">{t('Something is not complete yet: see what stands in the form.')}</p>}
       {error && !isRefused && <Fault error={error} retry={read.refetch} />}
       {data === undefined && !error && isWhole && <Bars rows={5} />}
       {data === undefined && !isWhole && <p className="segment-note">{t('A condition has no value yet.')}</p>}
