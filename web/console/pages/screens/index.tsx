@@ -102,7 +102,7 @@ export default function Screens() {
         <DataState
           of={read}
           shape="table"
-          isEmpty={({ data: rows }) => rows.length === 0}
+          isEmpty={({ data: rows }) => rows.length === 0 && search.after === undefined}
           empty={
             <Empty
               icon="screen"
