@@ -18,7 +18,7 @@ type Row = { customer_uid: string | null; role?: string }
 type Page = { data: readonly Row[]; has_more: boolean; next_cursor?: string | null }
 type Found = { people: Set<string>; rows: number; isCut: boolean }
 
-/** Of a ratio, the people above or below its line alone. */
+/** Of a ratio, the people of its numerator or denominator alone. */
 export type Side = 'numerator' | 'denominator'
 
 type Props<Name extends ListName> = {

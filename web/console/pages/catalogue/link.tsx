@@ -29,7 +29,9 @@ export default function Link({ of, onClose }: { of: UnmappedProduct; onClose: ()
   // Also of one whose id was typed, which the list may not have.
   const one = useRead('v4GetProduct', { path }, { when: id !== undefined })
   const chosen = one.data
-  const replaced = chosen && Object.keys(fields).flatMap(name => chosen[name as keyof Links] ?? [])
+  // What it is sold as today stays its own where only a plan is taken away: without one it stands for every plan.
+  const isKept = chosen && Object.entries(fields).every(([name, value]) => value === null || chosen[name as keyof Links] === value)
+  const replaced = chosen && !isKept ? Object.keys(fields).flatMap(name => chosen[name as keyof Links] ?? []) : []
   const link = useOne(async () => {
     if (id === undefined || chosen === undefined) return
     setFailed(undefined)
@@ -76,7 +78,7 @@ export default function Link({ of, onClose }: { of: UnmappedProduct; onClose: ()
             onPick={setId}
           />
         </div>
-        {replaced && replaced.length > 0 && (
+        {chosen && replaced.length > 0 && (
           <p className="warn-note" role="status">
             {t('{id} is {was} in {store} today: what is sold as that would be unknown then.', {
               id: chosen.id,
