@@ -23,8 +23,8 @@ export function Preview({
       {data === undefined && !error && isWhole && <Bars rows={5} />}
       {data === undefined && !isWhole && <p className="segment-note">{t('A condition has no value yet.')}</p>}
       {data && (
-        <div className={isOld ? 'stale' : undefined} aria-busy={isOld || undefined} aria-live="polite">
-          <p className="segment-size-line">
+        <div className={isOld ? 'stale' : undefined} aria-busy={isOld || undefined}>
+          <p className="segment-size-line" aria-live="polite">
             <Size of={data} />
           </p>
           {data.unknown_user_ids.length > 0 && (
