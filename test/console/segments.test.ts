@@ -164,7 +164,21 @@ test('the people behind a number become a segment by keys', async () => {
   await page.keyboard.press('Enter')
   await dialog().getByLabel('Name of the segment').waitFor()
   await expectSound(page, 'make-segment')
+  // A drawer that is closed while it reads makes nothing, and nobody is led away.
+  const gate = Promise.withResolvers<void>()
+  await page.route(/\/facts\?.*limit=100/, route => void gate.promise.then(() => route.continue()), { times: 1 })
+  const read = page.waitForResponse(/\/facts\?.*limit=100/)
   await page.keyboard.press('Enter')
+  await button('Close', dialog()).press('Enter')
+  await dialog().waitFor({ state: 'detached' })
+  gate.resolve()
+  await (await read).finished()
+  // By the end of another request what it would have made is made.
+  await page.evaluate('fetch("/console/api/session").then(answer => answer.text())')
+  await open('/charts/sales?range=28d&tz=UTC&at=all', '.fact')
+  expect((await get('/v4/segments')).data).toEqual([])
+  await button('Make a segment').press('Enter')
+  await dialog().getByLabel('Name of the segment').press('Enter')
   await page.waitForURL(/\/segments\/seg_/)
   const id = /seg_\w+/.exec(page.url())![0]
   expect(await get(`/v4/segments/${id}`)).toMatchObject({ listed: PEOPLE, name: 'Sales · Last 28 days' })
