@@ -12,8 +12,8 @@ import { seedReports } from './report-files/seed.ts'
 import { type Resources, withResources } from './resources.ts'
 import { seedFacts } from './seed-facts.ts'
 
-const TENANTS = 20
-const USERS = 2_000
+const TENANTS = 5
+const USERS = 1_000
 /** What a growth manager looks at on Mondays. */
 const CHARTS: ReportChart[] = [
   { code: 'sales', query: { segmentation: 'country' }, name: null },
@@ -41,7 +41,7 @@ async function startMailSink(resources: Resources): Promise<Receiver & { port: n
       })
       stream.on('end', () => {
         requests++
-        ids.add(/^message-id: <(.*)>/im.exec(head)?.[1] ?? '')
+        ids.add(/^message-id:\s*<(.*)>/im.exec(head)?.[1] ?? '')
         done()
       })
     },

@@ -7169,12 +7169,12 @@ export interface components {
         HasNoMore: false;
         /** @description Pass it unchanged as `starting_after`. Present only when `has_more` is true. */
         NextCursor: string;
-        /** @description What names it, at most 50 of each kind, what prevents its deletion first; in answers about one alone. */
+        /** @description What names it, at most 50 of each kind, what prevents its deletion first; not in every answer. */
         UsedBy: {
             /** @enum {string} */
-            object: "automation" | "entitlement" | "experiment" | "offering" | "remote_configuration" | "screen" | "segment";
+            object: "analytics_view" | "automation" | "entitlement" | "experiment" | "export" | "offering" | "remote_configuration" | "screen" | "segment";
             id: string;
-            /** @description Null for a key without the scope of its resource. */
+            /** @description Null where it has none, or without the scope of its resource. */
             name: string | null;
             /** @description As its resource has it; `main` for the main offering. */
             status: string | null;
@@ -10518,19 +10518,10 @@ export interface components {
             };
             /** @description The integration that sends it; null chooses one when it is sent. */
             integration_id: string | null;
-            /** @description The first 50 automations that name it, active and paused ones first; only where pushes are read. */
-            used_by?: components["schemas"]["PushUse"][];
+            used_by?: components["schemas"]["UsedBy"];
+            used_by_has_more?: components["schemas"]["UsedByHasMore"];
             created_at: components["schemas"]["Time"];
             updated_at: components["schemas"]["Time"];
-        };
-        PushUse: {
-            /** @enum {string} */
-            object: "automation";
-            id: string;
-            /** @description Null where the key lacks `automations:read`. */
-            name: string | null;
-            /** @enum {string} */
-            status: "active" | "inactive" | "paused";
         };
         PushList: {
             object: components["schemas"]["ListObject"];
@@ -10609,7 +10600,8 @@ export interface components {
             segmentation_conditions: components["schemas"]["Condition"][];
             /** @description null serves requests without a context key. */
             context_key: string | null;
-            used_by?: components["schemas"]["RemoteConfigurationUses"];
+            used_by?: components["schemas"]["UsedBy"];
+            used_by_has_more?: components["schemas"]["UsedByHasMore"];
             created_at: components["schemas"]["Time"];
             updated_at: components["schemas"]["Time"];
         };
@@ -10649,32 +10641,11 @@ export interface components {
             segmentation_conditions: components["schemas"]["Condition"][];
             /** @description null serves requests without a context key. */
             context_key: string | null;
-            used_by?: components["schemas"]["RemoteConfigurationUses"];
+            used_by?: components["schemas"]["UsedBy"];
+            used_by_has_more?: components["schemas"]["UsedByHasMore"];
             created_at: components["schemas"]["Time"];
             updated_at: components["schemas"]["Time"];
             payload: components["schemas"]["JsonObject"];
-        };
-        /**
-         * @description Experiments whose groups serve it, running ones first; left out in the answer of a change.
-         * @example {
-         *       "experiments": [
-         *         {
-         *           "id": "exp_8m2k4q0z1x7c5v3b9n6a",
-         *           "name": "Spring sale",
-         *           "status": "active"
-         *         }
-         *       ],
-         *       "has_more": false
-         *     }
-         */
-        RemoteConfigurationUses: {
-            experiments: {
-                id: string;
-                /** @description Null without the scope `experiments:read`. */
-                name: string | null;
-                status: components["schemas"]["ExperimentStatus"];
-            }[];
-            has_more: components["schemas"]["HasMore"];
         };
         /**
          * @example {
@@ -11807,10 +11778,8 @@ export interface components {
             conditions: components["schemas"]["Condition"][];
             /** @description How many people are on its list; null is no list. */
             listed: number | null;
-            /** @description What names it, at most 50 of a kind; in the answer of one segment only. */
-            used_by?: components["schemas"]["SegmentUse"][];
-            /** @description Whether more names it than `used_by` has. */
-            used_by_has_more?: boolean;
+            used_by?: components["schemas"]["UsedBy"];
+            used_by_has_more?: components["schemas"]["UsedByHasMore"];
             created_at: components["schemas"]["Time"];
             updated_at: components["schemas"]["Time"];
         };
@@ -11827,26 +11796,6 @@ export interface components {
             url: string;
             data: components["schemas"]["Segment"][];
             has_more: components["schemas"]["HasNoMore"];
-        };
-        /**
-         * @example {
-         *       "object": "automation",
-         *       "id": "aut_0mfzq3x1k00a7c2e9d4b",
-         *       "name": "Win back",
-         *       "status": "active",
-         *       "prevents_deletion": true
-         *     }
-         */
-        SegmentUse: {
-            /** @enum {string} */
-            object: "remote_configuration" | "experiment" | "automation" | "export" | "analytics_view";
-            id: string;
-            /** @description Null where it has none, or without the scope that reads it. */
-            name: string | null;
-            /** @description Its own status; null where it has none. */
-            status: string | null;
-            /** @description Whether the segment cannot be deleted as long as this is so. */
-            prevents_deletion: boolean;
         };
         /**
          * @example {

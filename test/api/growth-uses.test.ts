@@ -83,24 +83,39 @@ describe('what serves what', () => {
   test('a configuration names the experiments that use it, running ones first, each once', async () => {
     const config = await make.configuration({ title: 'A' })
     const serving = { remote_config_uid: config }
-    const running = await make.running({ name: 'Runs', context_key: 'uses' }, [serving, serving])
+    const running = await make.running({ name: 'Runs', context_key: 'uses' }, [{ ...serving, name: 'Blue' }, serving])
     const draft = await make.running({ name: 'Draft', context_key: 'uses' }, [serving, {}], 'draft')
-    const used_by = {
-      experiments: [
-        { id: running.id, name: 'Runs', status: 'active' },
-        { id: draft.id, name: 'Draft', status: 'draft' },
-      ],
-      has_more: false,
-    }
-    expect((await read(`/v4/remote-configurations/${config}`)).body.used_by).toEqual(used_by)
+    const part = (id: string | undefined, name: string | null = null) => ({ id, name })
+    const used_by = [
+      {
+        ...{ object: 'experiment', id: running.id, name: 'Runs', status: 'active' },
+        parts: [part(running.groups[0], 'Blue'), part(running.groups[1])],
+        prevents_deletion: true,
+      },
+      {
+        ...{ object: 'experiment', id: draft.id, name: 'Draft', status: 'draft' },
+        parts: [part(draft.groups[0])],
+        prevents_deletion: false,
+      },
+    ]
+    expect((await read(`/v4/remote-configurations/${config}`)).body).toMatchObject({ used_by, used_by_has_more: false })
+    expect((await api.call('DELETE', `/v4/remote-configurations/${config}`)).body.error.message).toContain(running.id)
     const listed = (await read('/v4/remote-configurations')).body.data.find((row: { id: string }) => row.id === config)
-    expect(listed.used_by).toEqual(used_by)
+    expect(listed).toMatchObject({ used_by, used_by_has_more: false })
     const narrow = await keyWith('remote_configurations:read')
-    const unnamed = (await read(`/v4/remote-configurations/${config}`, narrow)).body.used_by.experiments
-    expect(unnamed).toEqual(used_by.experiments.map(e => ({ ...e, name: null })))
-    for (let n = 0; n < 19; n++) await make.running({}, [serving], 'draft')
-    const many = (await read(`/v4/remote-configurations/${config}`)).body.used_by
-    expect([many.experiments.length, many.has_more, many.experiments[0].id]).toEqual([20, true, running.id])
+    const unnamed = (await read(`/v4/remote-configurations/${config}`, narrow)).body.used_by
+    expect(unnamed).toEqual(used_by.map(use => ({ ...use, name: null, parts: [] })))
+    // 49 more drafts, as one statement.
+    await api.pool.query(
+      `with e as (
+         insert into experiments (environment, id, name, alias_id, status, context_key, is_context_specific, segmentation_conditions, created_at, updated_at)
+         select $1, 'exp_more' || n, 'More', 'more' || n, 'draft', 'uses', true, '[]', now(), now() from generate_series(1, 49) n returning environment, id)
+       insert into experiment_groups (environment, id, experiment_id, is_control, weight, remote_config_uid, created_at, updated_at)
+       select environment, 'group-' || id, id, true, 1, $2, now(), now() from e`,
+      [api.project.production, config],
+    )
+    const many = (await read(`/v4/remote-configurations/${config}`)).body
+    expect([many.used_by.length, many.used_by_has_more, many.used_by[0].id]).toEqual([50, true, running.id])
   })
 
   test('a group has its share, the name of its configuration and the products of its copy of an offering', async () => {

@@ -4,6 +4,8 @@ import { storedAutomation } from '../harness/stored-automation.ts'
 import { storedIntegration } from '../harness/stored-integration.ts'
 import { until } from '../harness/until.ts'
 
+const NO_USES = { used_by: [], used_by_has_more: false }
+
 let api: TestApi
 beforeAll(async () => {
   api = await startApi()
@@ -48,7 +50,7 @@ describe('a push', () => {
       created_at: expect.any(String),
       updated_at: answer.body.created_at,
     })
-    expect((await api.call('GET', answer.body.url)).body).toEqual({ ...answer.body, used_by: [] })
+    expect((await api.call('GET', answer.body.url)).body).toEqual({ ...answer.body, ...NO_USES })
     expect(await entriesOf(id)).toMatchObject([{ operation: 'v4CreatePush', resource: 'push', before: null, after: answer.body }])
   })
 
@@ -60,7 +62,7 @@ describe('a push', () => {
     const answer = await replace(push.id, { name: 'Short', body: 'B' })
     const bare = { name: 'Short', body: 'B', title: '', image_url: null, deep_link: null, data: {}, integration_id: null }
     expect([answer.status, answer.body]).toEqual([200, { ...push, ...bare, updated_at: expect.not.stringMatching('2026-01-01') }])
-    expect((await api.call('GET', push.url)).body).toEqual({ ...answer.body, used_by: [] })
+    expect((await api.call('GET', push.url)).body).toEqual({ ...answer.body, ...NO_USES })
     const [entry] = await entriesOf(push.id)
     expect(entry).toMatchObject({ operation: 'v4UpdatePush', before: { name: FULL.name }, after: { name: 'Short' } })
   })
@@ -152,7 +154,7 @@ describe('the integration of a push', () => {
         expect([answer.status, answer.body.error.code]).toEqual([404, 'not_found'])
         expect(answer.body.error.message).toContain('integration_id')
       }
-    expect((await api.call('GET', push.url)).body).toEqual({ ...push, used_by: [] })
+    expect((await api.call('GET', push.url)).body).toEqual({ ...push, ...NO_USES })
   })
 
   test('is locked during the creation of the push: a creation that waits for its deletion is 404', async () => {
@@ -208,19 +210,21 @@ describe('a push in use', () => {
     const twice = { ...action(used.id), steps: [...step(used.id).steps, { id: 'again', type: 'push', push: used.id }] }
     const paused = await automation('paused', twice)
     await automation('active', step('psh_another'))
-    const use = (id: string, status: string) => ({ object: 'automation', id, name: 'Stored', status })
-    const used_by = [use(paused, 'paused'), use(idle, 'inactive')]
-    expect((await api.call('GET', used.url, { key })).body).toEqual({ ...used, used_by })
+    const use = (id: string, status: string, ...steps: string[]) => ({
+      ...{ object: 'automation', id, name: 'Stored', status },
+      ...{ parts: steps.map(of => ({ id: of, name: null })), prevents_deletion: status !== 'inactive' },
+    })
+    const used_by = [use(paused, 'paused', 'again', 'p'), use(idle, 'inactive')]
+    expect((await api.call('GET', used.url, { key })).body).toEqual({ ...used, used_by, used_by_has_more: false })
     expect((await api.call('GET', '/v4/pushes', { key })).body.data).toEqual([
-      { ...free, used_by: [] },
-      { ...used, used_by },
+      { ...free, ...NO_USES },
+      { ...used, used_by, used_by_has_more: false },
     ])
     const named = { name: 'Pushes', scopes: ['pushes:read'] }
     const pushesOnly = (await api.call('POST', '/v4/api-keys', { key, body: named })).body
-    expect((await api.call('GET', used.url, { key: pushesOnly.key })).body.used_by.map(({ name }: { name: unknown }) => name)).toEqual([
-      null,
-      null,
-    ])
+    expect((await api.call('GET', used.url, { key: pushesOnly.key })).body.used_by).toEqual(
+      used_by.map(each => ({ ...each, name: null, parts: [] })),
+    )
   })
 
   test('by an earlier version only can be deleted', async () => {

@@ -43,7 +43,8 @@ describe('a remote configuration', () => {
     expect(made.headers.get('location')).toBe(made.body.url)
     expect((await api.call('GET', made.body.url)).body).toEqual({
       ...made.body,
-      used_by: { experiments: [], has_more: false },
+      used_by: [],
+      used_by_has_more: false,
       payload: {},
     })
     expect((await api.call('GET', `${made.body.url}/payload-mapping`)).body.data).toEqual({})

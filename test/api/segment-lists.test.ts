@@ -152,23 +152,37 @@ test('what names a segment is told with the segment, and prevents its deletion w
     })
   ).body
   expect(automation.id).toBeDefined()
+  const use = (object: string, of: string, more: object) => ({
+    ...{ object, id: of, name: null, status: null, parts: [], prevents_deletion: false },
+    ...more,
+  })
   const usedBy = async () => (await make.call('GET', `/v4/segments/${id}`)).body.used_by
   expect(await usedBy()).toEqual([
-    { object: 'remote_configuration', id: draft, name: 'Later', status: 'draft', prevents_deletion: false },
-    { object: 'experiment', id: experiment, name: 'Prices', status: 'draft', prevents_deletion: false },
-    { object: 'automation', id: automation.id, name: 'Ask', status: 'active', prevents_deletion: false },
-    { object: 'analytics_view', id: saved, name: 'Ours', status: null, prevents_deletion: false },
+    use('remote_configuration', draft, { name: 'Later', status: 'draft' }),
+    use('experiment', experiment, { name: 'Prices', status: 'draft' }),
+    use('automation', automation.id, { name: 'Ask', status: 'active', parts: [{ id: 'b', name: null }] }),
+    use('analytics_view', saved, { name: 'Ours' }),
   ])
   await make.call('PATCH', `/v4/remote-configurations/${draft}/status`, { status: 'active' })
   expect((await usedBy())[0]).toMatchObject({ id: draft, status: 'active', prevents_deletion: true })
   expect((await make.call('DELETE', `/v4/segments/${id}`)).body.error.message).toBe(
     `the segment is in use by the remote configuration ${draft} (Later)`,
   )
+  const data = { initiators: on('go'), segments: id, steps: [{ id: 'x', type: 'exit' }] }
+  const { id: going } = (await make.call('POST', '/v4/automations', { name: 'Go', status: 'active', data })).body
+  for (const [status, prevents_deletion] of [
+    ['active', true],
+    ['inactive', false],
+  ] as const) {
+    await make.call('PATCH', `/v4/automations/${going}/status`, { status })
+    expect(await usedBy()).toContainEqual(use('automation', going, { name: 'Go', status, prevents_deletion }))
+    expect((await make.call('DELETE', `/v4/segments/${id}`)).body.error.message.includes(going)).toBe(prevents_deletion)
+  }
   const key = (
     await make.call('POST', '/v4/api-keys', { name: 'K', scopes: ['segments:read', 'experiments:read'], environment: 'production' })
   ).body.key
   const seen = (await api.call('GET', `/v4/segments/${id}`, { key })).body.used_by
-  expect(seen.map(({ name }: { name: string | null }) => name)).toEqual([null, 'Prices', null, null])
+  expect(seen.map(({ name }: { name: string | null }) => name)).toEqual([null, 'Prices', null, null, null])
   await make.call('PATCH', `/v4/remote-configurations/${draft}/status`, { status: 'archived' })
   expect((await make.call('DELETE', `/v4/segments/${id}`)).status).toBe(204)
 })

@@ -186,8 +186,8 @@ test('a push is made with its picture beside, changed over a newer version only 
     ...{ name: 'Sends it', status: 'paused' },
     data: { initiators: [{ uid: 'opened', type: 'event' }], actions: { push: id } },
   })
-  await open(`/pushes?at=${id}&tab=delete`, '[role=dialog] .uses')
-  expect(await dialog().locator('.uses li').allTextContents()).toEqual(['Sends it▲Paused'])
+  await open(`/pushes?at=${id}&tab=delete`, '[role=dialog] .used-by')
+  expect(await dialog().locator('.used-by li').allTextContents()).toEqual(['Sends it▲Pausedprevents the deletion'])
   await page.keyboard.press('Escape')
   await dialog().getByText('Sent by').waitFor()
   await page.keyboard.press('Escape')

@@ -141,8 +141,8 @@ test('a refused value is said at its condition; what was typed stays when the fo
 test('what uses it keeps it from being deleted, and is linked; without that it goes after its id was typed', async () => {
   const naming = [{ metric: 'segment', comparator: 'eq', value: segment }]
   const config = await make.configuration({}, { name: 'New paywall', segmentation_conditions: naming })
-  await open(`/segments/${segment}`, '.segment-uses li')
-  expect(await page.locator('.segment-use').getAttribute('href')).toContain(config)
+  await open(`/segments/${segment}`, '.used-by li')
+  expect(await page.locator('.used-by .link').getAttribute('href')).toContain(config)
   await inBothThemes('segment')
   await button('Delete').press('Enter')
   await dialog().getByText('It cannot be deleted', { exact: false }).waitFor()

@@ -75,7 +75,7 @@ export const consolePages = ({
   {
     name: 'segment',
     path: `/segments/${segment}`,
-    full: '.segment-uses li',
+    full: '.used-by li',
     empty: '.empty',
     drawers: ['at=edit', 'at=list', 'at=delete'],
   },

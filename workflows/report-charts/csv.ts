@@ -5,7 +5,7 @@ import type { ReportFigure, ReportFigures } from '../../domain/reporting/reports
 type Cell = string | number | null | undefined
 
 /** A time on the clocks of the zone with its offset. */
-export const localIso = (second: number, zone: string): string =>
+const localIso = (second: number, zone: string): string =>
   DateTime.fromSeconds(second, { zone }).toISO({ suppressMilliseconds: true }) ?? ''
 
 /** A cell as exports write it: a text that a spreadsheet may take for a formula gets a quote before it, where the report wants that. */
@@ -21,7 +21,7 @@ export const seriesOf = ({ answer: { series, summarySeries } }: ReportFigure) =>
   summarySeries && series.length !== 1 ? [...series, summarySeries] : series
 
 /** What a chart's figures are in: its currency, percent, or nothing. */
-export const unitNameOf = ({ answer: { measure, currency } }: ReportFigure): string =>
+const unitNameOf = ({ answer: { measure, currency } }: ReportFigure): string =>
   measure === 'usd' ? currency : measure === 'percent' ? '%' : ''
 
 /** The table of a chart: its title, the names of the columns, a row for each bucket, the totals. */

@@ -1,6 +1,6 @@
 import { DateTime } from 'luxon'
 import { localTimeOf } from '../../domain/kernel/time/local-time.ts'
-import { type Headline, headlineOf, type ReportFigure, type ReportFigures, wholeOf } from '../../domain/reporting/reports/chart-figures.ts'
+import { type Headline, headlineOf, type ReportFigure, wholeOf } from '../../domain/reporting/reports/chart-figures.ts'
 
 type Answer = ReportFigure['answer']
 
@@ -81,9 +81,6 @@ export function pictureText(figure: ReportFigure, zone: string): string {
   const text = `${title}, ${windowText(answer, zone)}: ${totalText(figure, zone)}.${numbers}`
   return text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS - 1)}…` : text
 }
-
-/** One line for each chart. */
-export const totalsText = ({ figures, zone }: ReportFigures): string[] => figures.map(one => `${one.title}: ${totalText(one, zone)}`)
 
 /** Amounts that are in none of the figures, in words; null: there are none. */
 export function unconvertedText({ answer }: ReportFigure): string | null {

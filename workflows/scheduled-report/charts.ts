@@ -40,7 +40,7 @@ type Made = { part: Part; sha256: string }
  * Makes the file of a run of charts. Nothing of it is visible before the transaction that publishes the file, keeps the figures with the run and schedules
  * the deliveries: an attempt that ends before is repeated from the facts of then, and from there on everything is made of what was kept.
  */
-export const chartsWorkflow = (deps: ChartsDeps): Workflow => ({
+const chartsWorkflow = (deps: ChartsDeps): Workflow => ({
   kind: CHARTS_WORKFLOW.workflow,
   version: CHARTS_WORKFLOW.version,
   concurrency: CLAIMED,

@@ -13,10 +13,11 @@ import {
   updateSegment,
 } from '../../../domain/audience/segments/segment.ts'
 import { previewMembers } from '../../../domain/audience/segments/size.ts'
-import { type SegmentUse, usesOf } from '../../../domain/audience/segments/used-by.ts'
+import { SEGMENT_USES } from '../../../domain/audience/segments/uses.ts'
 import { audit, type Trail } from '../../../domain/kernel/audit/record.ts'
 import type { Environment } from '../../../domain/kernel/environment.ts'
-import { permits, type Scopes } from '../../../domain/projects/authority.ts'
+import { readUses } from '../../../domain/kernel/references/uses.ts'
+import { permits } from '../../../domain/projects/authority.ts'
 import type { OperationId } from '../../../schemas/generated/operations.ts'
 import type { Input } from '../../../schemas/operation-types.ts'
 import type { Tx } from '../../../store/connect.ts'
@@ -24,6 +25,7 @@ import { transaction } from '../../../store/transaction.ts'
 import { expensiveRead, inTransaction, onPool, planned, preparedTransaction } from '../../operation.ts'
 import { behindHeader, cursorPage, fullList, restartedHeader } from '../../pagination.ts'
 import type { StatementTurn } from '../../request-turns.ts'
+import { usedBy } from '../../uses.ts'
 import { customer } from './shown-customer.ts'
 
 const segment = ({ id, name, is_system, conditions, listed, created_at, updated_at }: Segment) => ({
@@ -78,27 +80,10 @@ export const v4ListSystemSegments = onPool('v4ListSystemSegments', async ({ envi
   body: fullList('/v4/segments/system', (await systemSegments(db, environment)).map(segment)),
 }))
 
-/** What a principal must be allowed to read to see the names of those that use a segment. */
-const SCOPES: Record<SegmentUse['object'], string> = {
-  remote_configuration: 'remote_configurations:read',
-  experiment: 'experiments:read',
-  automation: 'automations:read',
-  export: 'exports:read',
-  analytics_view: 'analytics:read',
-}
-
-const use = ({ object, id, title, status, blocks }: SegmentUse, scopes: Scopes) => ({
-  object,
-  id,
-  name: permits(scopes, SCOPES[object]) ? title : null,
-  status,
-  prevents_deletion: blocks,
-})
-
 export const v4GetSegment = onPool('v4GetSegment', async ({ path, principal, environment, db }) => {
   const found = await getSegment(db, environment, path.segment_id)
-  const { uses, hasMore } = await usesOf(db, environment, found.id)
-  return { body: { ...segment(found), used_by: uses.map(each => use(each, principal.scopes)), used_by_has_more: hasMore } }
+  const uses = await readUses(db, environment, found.id, SEGMENT_USES)
+  return { body: { ...segment(found), ...usedBy(uses, principal.scopes) } }
 })
 
 // A segment of few people among millions is found by looking at all of them.

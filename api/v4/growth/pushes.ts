@@ -3,25 +3,19 @@ import { createPush, deletePush, getPush, listPushes, updatePush } from '../../.
 import { audit } from '../../../domain/kernel/audit/record.ts'
 import type { Environment } from '../../../domain/kernel/environment.ts'
 import { automationsSending } from '../../../domain/kernel/references/automations-sending.ts'
-import { permits, type Scopes } from '../../../domain/projects/authority.ts'
+import type { Scopes } from '../../../domain/projects/authority.ts'
 import type { Db } from '../../../store/connect.ts'
 import { inTransaction, onPool } from '../../operation.ts'
 import { cursorPage, restartedHeader } from '../../pagination.ts'
+import { usedBy } from '../../uses.ts'
 
 const shown = ({ id, ...rest }: Push) => ({ object: 'push' as const, id, url: `/v4/pushes/${id}`, ...rest })
 
-/** What uses each push. A key that may not read automations learns how many and in which status, and no names. */
+/** What uses each push. */
 async function usesOf(db: Db, environment: Environment, pushes: readonly Push[], scopes: Scopes) {
   const ids = pushes.map(({ id }) => id)
-  const found = ids.length === 0 ? new Map<string, never[]>() : await automationsSending(db, environment, ids)
-  const seesNames = permits(scopes, 'automations:read')
-  return ({ id }: Push) => ({
-    used_by: (found.get(id) ?? []).map(({ name, ...automation }) => ({
-      object: 'automation' as const,
-      ...automation,
-      name: seesNames ? name : null,
-    })),
-  })
+  const found = ids.length === 0 ? undefined : await automationsSending(db, environment, ids)
+  return ({ id }: Push) => usedBy(found?.get(id), scopes)
 }
 
 export const v4ListPushes = onPool('v4ListPushes', async ({ query: { limit, starting_after }, environment, db, principal }) => {

@@ -12,15 +12,15 @@ import { evaluate, evaluateWithin } from '../../../domain/growth/remote-configur
 import type { Configuration, JsonObject, PayloadType } from '../../../domain/growth/remote-configurations/lock.ts'
 import { replaceMapping, replacePayload } from '../../../domain/growth/remote-configurations/payload.ts'
 import { listPinnedUsers, type PinnedUser } from '../../../domain/growth/remote-configurations/pinned-users.ts'
-import { NO_USES, type Uses, usesOf } from '../../../domain/growth/remote-configurations/uses.ts'
+import { usesOf } from '../../../domain/growth/remote-configurations/uses.ts'
 import { audit } from '../../../domain/kernel/audit/record.ts'
 import { invalidField } from '../../../domain/kernel/refusal.ts'
-import { permits, type Scopes } from '../../../domain/projects/authority.ts'
 import { storable } from '../../../schemas/formats.ts'
 import { rehearsal } from '../../../store/transaction.ts'
 import { inTransaction, onPool } from '../../operation.ts'
 import { cursorPage, fullList, restartedHeader } from '../../pagination.ts'
 import { pinConfiguration, unpinConfiguration } from '../../pins.ts'
+import { usedBy } from '../../uses.ts'
 
 const configuration = (row: Configuration) => ({
   object: 'remote_configuration' as const,
@@ -35,18 +35,12 @@ const configuration = (row: Configuration) => ({
   updated_at: row.updated_at,
 })
 
-/** With what uses it, which no audit entry has. Names are those of another resource. */
-const used = (row: Configuration, scopes: Scopes, { experiments, has_more }: Uses = NO_USES) => {
-  const isNamed = permits(scopes, 'experiments:read')
-  return { ...configuration(row), used_by: { experiments: experiments.map(e => ({ ...e, name: isNamed ? e.name : null })), has_more } }
-}
-
 export const v4ListRemoteConfigurations = onPool('v4ListRemoteConfigurations', async ({ query, principal, environment, db }) => {
   const { limit, starting_after } = query
   const { rows, restarted } = await listConfigurations(db, environment, limit, starting_after)
   const ids = rows.slice(0, limit).map(({ id }) => id)
   const uses = await usesOf(db, environment, ids)
-  const item = (row: Configuration) => used(row, principal.scopes, uses.get(row.id))
+  const item = (row: Configuration) => ({ ...configuration(row), ...usedBy(uses.get(row.id), principal.scopes) })
   return { body: cursorPage({ url: '/v4/remote-configurations', rows, limit, item }), headers: restartedHeader(restarted) }
 })
 
@@ -59,7 +53,7 @@ export const v4CreateRemoteConfiguration = inTransaction('v4CreateRemoteConfigur
 export const v4GetRemoteConfiguration = onPool('v4GetRemoteConfiguration', async ({ path, principal, environment, db }) => {
   const row = await getConfiguration(db, environment, path.config_id)
   const uses = await usesOf(db, environment, [row.id])
-  return { body: { ...used(row, principal.scopes, uses.get(row.id)), payload: row.payload } }
+  return { body: { ...configuration(row), ...usedBy(uses.get(row.id), principal.scopes), payload: row.payload } }
 })
 
 export const v4UpdateRemoteConfiguration = inTransaction('v4UpdateRemoteConfiguration', async ({ path, body, environment, tx, trail }) => {

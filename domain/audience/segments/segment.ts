@@ -2,13 +2,14 @@ import type { Db, Tx } from '../../../store/connect.ts'
 import { orderedId } from '../../../store/ids.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import { type Page, pageOf } from '../../kernel/page.ts'
-import { notFound, Refusal } from '../../kernel/refusal.ts'
+import { allBlocking } from '../../kernel/references/uses.ts'
+import { inUse, notFound, Refusal } from '../../kernel/refusal.ts'
 import { checkConditions } from './check.ts'
 import { type Condition, type ConditionInput, onList, shownCondition } from './condition.ts'
 import { EVALUATED, existingUsers, LISTED_COUNT, replaceList } from './list.ts'
 import { countMembers } from './size.ts'
 import { SYSTEM_SEGMENTS, type SystemSegment, systemSegment } from './system.ts'
-import { refuseUsed } from './used-by.ts'
+import { SEGMENT_USES } from './uses.ts'
 
 export type Segment = {
   id: string
@@ -151,7 +152,8 @@ export async function updateSegment(
 export async function deleteSegment(tx: Tx, environment: Environment, id: string): Promise<Segment> {
   refuseSystem(id)
   const segment = await lockSegment(tx, environment, id, 'update')
-  await refuseUsed(tx, environment, id)
+  const holders = await allBlocking(tx, environment, id, SEGMENT_USES)
+  if (holders.length > 0) throw inUse('segment', holders)
   await tx.query('delete from segments where environment = $1 and id = $2', [environment, id])
   return segment
 }

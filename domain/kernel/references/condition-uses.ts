@@ -1,11 +1,19 @@
 import type { UseSource } from './uses.ts'
 
-/** Of what a condition of a list names: in SQL an array with one condition, such as `[{"metric": "entitlement:pro"}]`. */
-const naming = (object: 'experiment' | 'remote_configuration', condition: string): UseSource => ({
+/**
+ * The objects with a list of conditions one of which names something: in SQL an array with one condition, such as `[{"metric": "entitlement:pro"}]`.
+ * `blocking`: in these statuses it prevents the deletion; `ended`: in this one it counts for nothing.
+ */
+export const conditionUses = (
+  object: 'experiment' | 'remote_configuration',
+  condition: string,
+  { blocking, ended }: { blocking?: string; ended?: string } = {},
+): UseSource => ({
   object,
   scanned: true,
-  statement: rows => `select c.id, c.name, c.status, '[]'::jsonb as parts, false as blocks from ${rows} c
-    where c.environment = $1 and c.segmentation_conditions @> ${condition}`,
+  statement:
+    rows => `select c.id, c.name, c.status, '[]'::jsonb as parts, ${blocking ? `c.status in (${blocking})` : 'false'} as blocks from ${rows} c
+    where c.environment = $1 and c.segmentation_conditions @> ${condition}${ended ? ` and c.status <> ${ended}` : ''}`,
 })
 
 const ENTITLEMENT = `jsonb_build_array(jsonb_build_object('metric', 'entitlement:' || $2::text))`
@@ -18,8 +26,8 @@ export const CONDITIONS_ON_ENTITLEMENT: readonly UseSource[] = [
     statement: rows => `select s.id, s.name, null::text as status, '[]'::jsonb as parts, false as blocks from ${rows} s
       where s.environment = $1 and s.conditions @> ${ENTITLEMENT}`,
   },
-  naming('remote_configuration', ENTITLEMENT),
-  naming('experiment', ENTITLEMENT),
+  conditionUses('remote_configuration', ENTITLEMENT),
+  conditionUses('experiment', ENTITLEMENT),
 ]
 
 /** The remote configurations with a key of the type whose value is the id $2 or a list with it. */

@@ -2,7 +2,16 @@ import type { Db, Tx } from '../../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import type { Holder } from '../refusal.ts'
 
-export type UsingKind = 'automation' | 'entitlement' | 'experiment' | 'offering' | 'remote_configuration' | 'screen' | 'segment'
+export type UsingKind =
+  | 'analytics_view'
+  | 'automation'
+  | 'entitlement'
+  | 'experiment'
+  | 'export'
+  | 'offering'
+  | 'remote_configuration'
+  | 'screen'
+  | 'segment'
 /** What names an object. `parts`: of a user that has parts, those that name it. `blocks`: the object cannot be deleted meanwhile. */
 export type Use = {
   object: UsingKind
@@ -14,6 +23,14 @@ export type Use = {
 }
 /** `more`: of one kind at least there are more. */
 export type Uses = { uses: Use[]; more: boolean }
+
+/** What an answer has of each kind. */
+const MOST_USES = 50
+/** What a statement reads of one kind for `usesOfKind`, which tells by it whether there are more. */
+export const READ_USES = MOST_USES + 1
+
+/** Of one kind, as they were read. */
+export const usesOfKind = (read: readonly Use[] = []): Uses => ({ uses: read.slice(0, MOST_USES), more: read.length > MOST_USES })
 
 /**
  * In SQL: the objects of one kind that name the object $2 of the environment $1, with the columns id, name, status, parts and blocks. `scanned`:
@@ -27,17 +44,17 @@ export const rowById = (table: string, id: string): string =>
 
 /** The tables of the kinds. */
 const TABLES: Record<UsingKind, string> = {
+  analytics_view: 'analytics_views',
   automation: 'automations',
   entitlement: 'entitlements',
   experiment: 'experiments',
+  export: 'exports',
   offering: 'offerings',
   remote_configuration: 'remote_configurations',
   screen: 'screens',
   segment: 'segments',
 }
 
-/** What an answer has of each kind. */
-const MOST_USES = 50
 /** How many rows of each kind are looked at one by one, the newest first. */
 const SCANNED = 2_000
 
@@ -45,7 +62,7 @@ const newest = (table: string) => `(select * from ${table} where environment = $
 
 const listed = ({ object, scanned, statement }: UseSource) => `
   (select '${object}' as object, id, name, status, parts, blocks from (${statement(scanned ? newest(TABLES[object]) : TABLES[object])}) s
-   order by blocks desc, id limit ${MOST_USES + 1})`
+   order by blocks desc, id limit ${READ_USES})`
 /** A row without an id: not all rows of the kind were looked at. */
 const unread = ({ object }: UseSource) => `
   select '${object}', null, null, null, null, null
@@ -72,31 +89,31 @@ export async function readUses<Name extends string = never>(
   counts = {} as Record<Name, string>,
 ): Promise<Uses & Record<Name, BoundedCount>> {
   const read = [...sources.map(listed), ...sources.filter(({ scanned }) => scanned).map(unread)].join(' union all ')
-  const more = Object.entries<string>(counts).map(([name, rows]) => `, ${counted(rows)} as ${name}`)
+  const columns = Object.entries<string>(counts).map(([name, rows]) => `, ${counted(rows)} as ${name}`)
   const { rows } = await db.query<{ found: (Use | { object: UsingKind; id: null })[] } & Record<Name, BoundedCount>>(
-    `select (select coalesce(json_agg(u), '[]') from (${read}) u) as found${more.join('')}`,
+    `select (select coalesce(json_agg(u), '[]') from (${read}) u) as found${columns.join('')}`,
     [environment, id],
   )
   const { found, ...rest } = rows[0]!
   const uses = found.filter(row => row.id !== null)
-  const ofKinds = [...Map.groupBy(uses, ({ object }) => object).values()]
+  const ofKinds = [...Map.groupBy(uses, ({ object }) => object).values()].map(usesOfKind)
   return {
-    uses: ofKinds.flatMap(some => some.slice(0, MOST_USES)),
-    more: uses.length < found.length || ofKinds.some(some => some.length > MOST_USES),
+    uses: ofKinds.flatMap(({ uses: some }) => some),
+    more: uses.length < found.length || ofKinds.some(({ more }) => more),
     ...(rest as unknown as Record<Name, BoundedCount>),
   }
 }
 
-/** The first object that prevents the deletion, in the order of the sources; null when there is none. */
-export async function firstBlocking(
-  tx: Tx,
-  environment: Environment,
-  id: string,
-  { object, statement }: UseSource,
-): Promise<Holder | null> {
-  const { rows } = await tx.query<Holder>(
-    `select '${object}' as kind, id, name as title from (${statement(TABLES[object])}) s where blocks limit 1`,
-    [environment, id],
+/** Of each source the first object that prevents the deletion, in the order of the sources. */
+export async function allBlocking(tx: Tx, environment: Environment, id: string, sources: readonly UseSource[]): Promise<Holder[]> {
+  const first = sources.map(
+    ({ object, statement }) =>
+      `(select '${object.replace('_', ' ')}' as kind, id, name as title from (${statement(TABLES[object])}) s where blocks limit 1)`,
   )
-  return rows[0] ?? null
+  const { rows } = await tx.query<Holder>(first.join(' union all '), [environment, id])
+  return rows
 }
+
+/** The first object that prevents the deletion; null when there is none. */
+export const firstBlocking = async (tx: Tx, environment: Environment, id: string, source: UseSource): Promise<Holder | null> =>
+  (await allBlocking(tx, environment, id, [source]))[0] ?? null

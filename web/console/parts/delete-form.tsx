@@ -8,7 +8,7 @@ import { DataState } from './data-state.tsx'
 import { Fault } from './fault.tsx'
 import { ShowTheCall } from './show-the-call.tsx'
 import { counted, plain, t } from './t.ts'
-import { type Use, Uses } from './uses.tsx'
+import { HeldBy, type Uses } from './used-by.tsx'
 
 type Props<Name extends OperationName> = {
   operation: Name
@@ -19,13 +19,13 @@ type Props<Name extends OperationName> = {
   changes: readonly OperationName[]
   /** What goes with it. */
   children: ReactNode
-  /** What uses it, where the service tells: it stands below a refusal, with ways to it. */
-  uses?: readonly Use[] | undefined
+  /** What of it prevents the deletion stands below a refusal, with ways to it. */
+  of: Uses
   onDone: () => void
 }
 
 /** Deletes an object after its id is typed. A refusal is told before, by what the service says that it would do, with what uses the object. */
-export function DeleteForm<Name extends OperationName>({ operation, input, id, denied, changes, children, uses, onDone }: Props<Name>) {
+export function DeleteForm<Name extends OperationName>({ operation, input, id, denied, changes, children, of, onDone }: Props<Name>) {
   const [typed, setTyped] = useState('')
   const plan = useDryRun(operation, input, { when: denied === undefined })
   const { send, isPending, error } = useWrite(operation, { changes })
@@ -55,12 +55,7 @@ export function DeleteForm<Name extends OperationName>({ operation, input, id, d
           )}
         </DataState>
       )}
-      {isRefused && uses && uses.length > 0 && (
-        <section aria-label={t('Used by')}>
-          <p className="form-label">{t('It is used by')}</p>
-          <Uses of={uses} />
-        </section>
-      )}
+      {isRefused && <HeldBy of={of} />}
       {!isRefused && (
         <>
           <div>

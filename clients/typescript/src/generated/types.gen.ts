@@ -2209,13 +2209,13 @@ export type HasNoMore = false;
 export type NextCursor = string;
 
 /**
- * What names it, at most 50 of each kind, what prevents its deletion first; in answers about one alone.
+ * What names it, at most 50 of each kind, what prevents its deletion first; not in every answer.
  */
 export type UsedBy = Array<{
-    object: 'automation' | 'entitlement' | 'experiment' | 'offering' | 'remote_configuration' | 'screen' | 'segment';
+    object: 'analytics_view' | 'automation' | 'entitlement' | 'experiment' | 'export' | 'offering' | 'remote_configuration' | 'screen' | 'segment';
     id: string;
     /**
-     * Null for a key without the scope of its resource.
+     * Null where it has none, or without the scope of its resource.
      */
     name: string | null;
     /**
@@ -4878,22 +4878,10 @@ export type Push = {
      * The integration that sends it; null chooses one when it is sent.
      */
     integration_id: string | null;
-    /**
-     * The first 50 automations that name it, active and paused ones first; only where pushes are read.
-     */
-    used_by?: Array<PushUse>;
+    used_by?: UsedBy;
+    used_by_has_more?: UsedByHasMore;
     created_at: Time;
     updated_at: Time;
-};
-
-export type PushUse = {
-    object: 'automation';
-    id: string;
-    /**
-     * Null where the key lacks `automations:read`.
-     */
-    name: string | null;
-    status: 'active' | 'inactive' | 'paused';
 };
 
 export type PushList = {
@@ -4934,7 +4922,8 @@ export type RemoteConfiguration = {
      * null serves requests without a context key.
      */
     context_key: string | null;
-    used_by?: RemoteConfigurationUses;
+    used_by?: UsedBy;
+    used_by_has_more?: UsedByHasMore;
     created_at: Time;
     updated_at: Time;
 };
@@ -4951,25 +4940,11 @@ export type RemoteConfigurationDetail = {
      * null serves requests without a context key.
      */
     context_key: string | null;
-    used_by?: RemoteConfigurationUses;
+    used_by?: UsedBy;
+    used_by_has_more?: UsedByHasMore;
     created_at: Time;
     updated_at: Time;
     payload: JsonObject;
-};
-
-/**
- * Experiments whose groups serve it, running ones first; left out in the answer of a change.
- */
-export type RemoteConfigurationUses = {
-    experiments: Array<{
-        id: string;
-        /**
-         * Null without the scope `experiments:read`.
-         */
-        name: string | null;
-        status: ExperimentStatus;
-    }>;
-    has_more: HasMore;
 };
 
 export type RemoteConfigurationUser = {
@@ -5794,14 +5769,8 @@ export type Segment = {
      * How many people are on its list; null is no list.
      */
     listed: number | null;
-    /**
-     * What names it, at most 50 of a kind; in the answer of one segment only.
-     */
-    used_by?: Array<SegmentUse>;
-    /**
-     * Whether more names it than `used_by` has.
-     */
-    used_by_has_more?: boolean;
+    used_by?: UsedBy;
+    used_by_has_more?: UsedByHasMore;
     created_at: Time;
     updated_at: Time;
 };
@@ -5819,23 +5788,6 @@ export type SystemSegmentList = {
     url: string;
     data: Array<Segment>;
     has_more: HasNoMore;
-};
-
-export type SegmentUse = {
-    object: 'remote_configuration' | 'experiment' | 'automation' | 'export' | 'analytics_view';
-    id: string;
-    /**
-     * Null where it has none, or without the scope that reads it.
-     */
-    name: string | null;
-    /**
-     * Its own status; null where it has none.
-     */
-    status: string | null;
-    /**
-     * Whether the segment cannot be deleted as long as this is so.
-     */
-    prevents_deletion: boolean;
 };
 
 export type SegmentPreviewInput = {

@@ -1,6 +1,5 @@
 import { Button, Modal, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import type { UsedBy as Uses } from '../../../../clients/typescript/src/index.ts'
 import { useDryRun } from '../../data/dry-run.ts'
 import type { Input } from '../../data/operations.ts'
 import { useWrite } from '../../data/write.ts'
@@ -10,7 +9,7 @@ import { Fault } from '../../parts/fault.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { counted, plain, t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
-import { UsedBy } from '../../parts/used-by.tsx'
+import { HeldBy, type Uses } from '../../parts/used-by.tsx'
 import { countText } from './words.ts'
 
 type Count = { count: number; has_more: boolean }
@@ -30,7 +29,7 @@ export default function Delete<Name extends Operation>({
   operation: Name
   input: Input<Name>
   id: string
-  of: { used_by?: Uses; active_purchases?: Count; active_grants?: Count }
+  of: Uses & { active_purchases?: Count; active_grants?: Count }
   what: string
   onDone: () => void
   onClose: () => void
@@ -38,7 +37,6 @@ export default function Delete<Name extends Operation>({
   const [typed, setTyped] = useState('')
   const plan = useDryRun(operation, input)
   const { send, isPending, error } = useWrite(operation, { changes: CHANGES })
-  const holding = (of.used_by ?? []).filter(({ prevents_deletion }) => prevents_deletion)
   const remove = async () => {
     if (typed !== id || plan.data === undefined) return
     try {
@@ -65,7 +63,7 @@ export default function Delete<Name extends Operation>({
           <div className="catalogue-holds">
             <Holds of={of.active_purchases} one="{n} purchase gives access by it now." many="{n} purchases give access by it now." />
             <Holds of={of.active_grants} one="{n} person has it by hand." many="{n} people have it by hand." />
-            {holding.length > 0 && <UsedBy uses={holding} more={false} none="" />}
+            <HeldBy of={of} />
           </div>
         )}
         {plan.data && (

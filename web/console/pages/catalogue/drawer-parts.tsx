@@ -1,9 +1,8 @@
 import type { ReactNode } from 'react'
-import type { UsedBy as Uses } from '../../../../clients/typescript/src/index.ts'
 import { Act } from '../../parts/act.tsx'
 import { useKeys } from '../../parts/keys.ts'
 import { t } from '../../parts/t.ts'
-import { UsedBy } from '../../parts/used-by.tsx'
+import { UsedBy, type Uses } from '../../parts/used-by.tsx'
 import type { DrawerOf } from './over.tsx'
 
 export const Section = ({ title, children }: { title: string; children: ReactNode }) => (
@@ -29,8 +28,8 @@ export function Acts({ denied, onOver, children }: Pick<DrawerOf, 'denied' | 'on
   )
 }
 
-export const UsedBySection = ({ of, none }: { of: { used_by?: Uses; used_by_has_more?: boolean }; none: string }) => (
+export const UsedBySection = ({ of, none }: { of: Uses; none: string }) => (
   <Section title={t('Used by')}>
-    <UsedBy uses={of.used_by ?? []} more={of.used_by_has_more ?? false} none={none} />
+    <UsedBy of={of} none={none} />
   </Section>
 )

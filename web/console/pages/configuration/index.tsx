@@ -11,13 +11,13 @@ import { Copy } from '../../parts/copy.tsx'
 import { DataState } from '../../parts/data-state.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { PercentBar } from '../../parts/growth/percent-bar.tsx'
-import { UsedBy } from '../../parts/growth/used-by.tsx'
 import { contextText } from '../../parts/growth/words.ts'
 import { Page } from '../../parts/page.tsx'
 import { StatusChip } from '../../parts/status-chip.tsx'
 import { t } from '../../parts/t.ts'
 import { Time } from '../../parts/time.tsx'
 import { To } from '../../parts/to.tsx'
+import { UsedBy } from '../../parts/used-by.tsx'
 import { Actions } from './actions.tsx'
 import { PayloadCard } from './payload-card.tsx'
 import { People } from './people.tsx'
@@ -72,8 +72,8 @@ export default function Configuration() {
               <div className="grid">
                 <Serving of={shown} />
                 <People of={shown} />
-                <Card title={t('Used by experiments')}>
-                  <UsedBy of={shown.used_by} />
+                <Card title={t('Used by')}>
+                  <UsedBy of={shown} none={t('No group of an experiment serves it.')} />
                 </Card>
               </div>
             </div>

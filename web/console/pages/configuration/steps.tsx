@@ -9,12 +9,12 @@ import { DataState } from '../../parts/data-state.tsx'
 import { Drawer } from '../../parts/drawer.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { ForGood } from '../../parts/growth/for-good.tsx'
-import { UsedBy } from '../../parts/growth/used-by.tsx'
 import { contextText, percentText } from '../../parts/growth/words.ts'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { useGo } from '../../parts/to.tsx'
 import { say } from '../../parts/undo.tsx'
+import { HeldBy } from '../../parts/used-by.tsx'
 
 type Props = { of: RemoteConfigurationDetail; onClose: () => void }
 const CHANGES = {
@@ -93,7 +93,7 @@ function Archive({ of: configuration, onClose }: Props) {
         t('While the group of an active or paused experiment serves it, the service refuses.'),
       ]}
       plan={plan}
-      inTheWay={<UsedBy of={configuration.used_by} />}
+      inTheWay={<HeldBy of={configuration} />}
       act={t('Archive for good')}
       call={<ShowTheCall name="v4ChangeRemoteConfigurationStatus" input={input} />}
       onDo={async () => {
@@ -122,7 +122,7 @@ function Delete({ of: configuration, onClose }: Props) {
         t('While the group of an active or paused experiment serves it, the service refuses.'),
       ]}
       plan={plan}
-      inTheWay={<UsedBy of={configuration.used_by} />}
+      inTheWay={<HeldBy of={configuration} />}
       act={t('Delete for good')}
       call={<ShowTheCall name="v4DeleteRemoteConfiguration" input={input} />}
       onDo={async () => {

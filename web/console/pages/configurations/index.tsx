@@ -10,7 +10,6 @@ import { Card } from '../../parts/card.tsx'
 import { DataState } from '../../parts/data-state.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Audience } from '../../parts/growth/audience.tsx'
-import { UsedBy } from '../../parts/growth/used-by.tsx'
 import { contextText } from '../../parts/growth/words.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { useKeys } from '../../parts/keys.ts'
@@ -21,6 +20,7 @@ import { counted, t } from '../../parts/t.ts'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useGo } from '../../parts/to.tsx'
+import { FirstUse } from '../../parts/used-by.tsx'
 
 const ConfigurationForm = lazy(() => import('./form.tsx'))
 
@@ -50,7 +50,7 @@ const COLUMNS: readonly Column<RemoteConfiguration>[] = [
         </>
       ),
   },
-  { key: 'uses', head: t('Used by experiments'), cell: ({ used_by }) => <UsedBy of={used_by} />, wideOnly: true },
+  { key: 'uses', head: t('Used by experiments'), cell: one => <FirstUse of={one} none={t('none')} />, wideOnly: true },
   { key: 'changed', head: t('Changed'), cell: ({ updated_at }) => <Time at={updated_at} relative />, wideOnly: true },
 ]
 

@@ -16,7 +16,8 @@ import { curlOf, ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Time } from '../../parts/time.tsx'
-import { InUse, UsedBy } from './uses.tsx'
+import { FirstUse } from '../../parts/used-by.tsx'
+import { InUse } from './in-use.tsx'
 
 const NewPush = lazy(() => import('./new-push.tsx'))
 const PushDrawer = lazy(() => import('./push-drawer.tsx'))
@@ -108,7 +109,7 @@ const COLUMNS: readonly Column<Push>[] = [
       </span>
     ),
   },
-  { key: 'status', head: t('Status'), cell: ({ used_by }) => <InUse of={used_by} /> },
-  { key: 'uses', head: t('Sent by'), wideOnly: true, cell: ({ used_by }) => <UsedBy of={used_by} /> },
+  { key: 'status', head: t('Status'), cell: push => <InUse of={push} /> },
+  { key: 'uses', head: t('Sent by'), wideOnly: true, cell: push => <FirstUse of={push} none={t('no automation')} /> },
   { key: 'changed', head: t('Changed'), wideOnly: true, cell: ({ updated_at }) => <Time at={updated_at} relative /> },
 ]

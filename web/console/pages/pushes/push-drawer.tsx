@@ -15,11 +15,11 @@ import { t } from '../../parts/t.ts'
 import { Time } from '../../parts/time.tsx'
 import { To } from '../../parts/to.tsx'
 import { say } from '../../parts/undo.tsx'
-import { Uses } from '../../parts/uses.tsx'
+import { UsedBy } from '../../parts/used-by.tsx'
 import { useSenders } from './fields.tsx'
+import { InUse } from './in-use.tsx'
 import { Notifications } from './notification.tsx'
 import { useAppName } from './use-app-name.ts'
-import { InUse, MOST } from './uses.tsx'
 
 const EditPush = lazy(() => import('./edit-push.tsx'))
 
@@ -69,14 +69,14 @@ function Shown({ push, denied }: { push: Push; denied: string | undefined }) {
   const [, set] = useAddress()
   const app = useAppName()
   const { senders } = useSenders()
-  const { id, title, body, image_url, deep_link, data, integration_id, used_by = [], created_at, updated_at } = push
+  const { id, title, body, image_url, deep_link, data, integration_id, created_at, updated_at } = push
   const sender = senders?.find(one => one.id === integration_id)
   return (
     <>
       <Notifications of={push} app={app} />
       <Pairs
         rows={[
-          [t('Status'), <InUse key="status" of={used_by} />],
+          [t('Status'), <InUse key="status" of={push} />],
           [t('Title'), title === '' ? undefined : <bdi key="title">{title}</bdi>],
           [t('Text'), <bdi key="body">{body}</bdi>],
           [t('A tap leads to'), deep_link === null ? undefined : <Copy key="link" text={deep_link} />],
@@ -110,7 +110,7 @@ function Shown({ push, denied }: { push: Push; denied: string | undefined }) {
         </>
       )}
       <h3 className="push-title">{t('Sent by')}</h3>
-      {used_by.length === 0 ? <p className="soft">{t('No automation names it.')}</p> : <Uses of={used_by} more={used_by.length === MOST} />}
+      <UsedBy of={push} none={t('No automation names it.')} />
       <div className="push-acts">
         <ShowTheCall name="v4GetPush" input={{ path: { push_id: id } }} />
         <Act denied={denied} size="xs" variant="default" onClick={() => set({ tab: 'delete' }, { push: true })}>
@@ -131,7 +131,7 @@ const Delete = ({ push, denied, onClose }: { push: Push; denied: string | undefi
     id={push.id}
     denied={denied}
     changes={['v4ListPushes']}
-    uses={push.used_by?.filter(({ status }) => status !== 'inactive')}
+    of={push}
     onDone={() => {
       say(t('The push is deleted'))
       onClose()

@@ -1,19 +1,11 @@
+import type { Screen } from '../../../../clients/typescript/src/index.ts'
 import { DeleteForm } from '../../parts/delete-form.tsx'
 import { Drawer } from '../../parts/drawer.tsx'
 import { t } from '../../parts/t.ts'
 import { useGo } from '../../parts/to.tsx'
 import { say } from '../../parts/undo.tsx'
-import type { ShownScreen } from './index.tsx'
 
-export default function DeleteScreen({
-  screen,
-  denied,
-  onClose,
-}: {
-  screen: ShownScreen
-  denied: string | undefined
-  onClose: () => void
-}) {
+export default function DeleteScreen({ screen, denied, onClose }: { screen: Screen; denied: string | undefined; onClose: () => void }) {
   const go = useGo()
   return (
     <Drawer title={t('Delete this screen')} onClose={onClose}>
@@ -23,7 +15,7 @@ export default function DeleteScreen({
         id={screen.id}
         denied={denied}
         changes={['v4ListScreens']}
-        uses={screen.used_by?.filter(use => use.prevents_deletion !== false)}
+        of={screen}
         onDone={() => {
           say(t('The screen is deleted'))
           go({ to: '/screens' })

@@ -1,4 +1,5 @@
 import { Menu } from '@mantine/core'
+import type { Screen } from '../../../../clients/typescript/src/index.ts'
 import { useAddress } from '../../data/address.ts'
 import { useWrite } from '../../data/write.ts'
 import { Act } from '../../parts/act.tsx'
@@ -11,16 +12,15 @@ import { t } from '../../parts/t.ts'
 import { useGo } from '../../parts/to.tsx'
 import { say } from '../../parts/undo.tsx'
 import { ScreenStatus, typeText } from '../screens/columns.tsx'
-import type { ShownScreen } from './index.tsx'
 
-export const About = ({ screen }: { screen: ShownScreen }) => (
+export const About = ({ screen }: { screen: Screen }) => (
   <span className="screen-about">
     <ScreenStatus status={screen.status} /> <span>{typeText(screen.type)}</span> <Id>{screen.id}</Id>
   </span>
 )
 
 /** What one can do with a screen. What the role does not allow is there, with the reason. */
-export function Actions({ screen, denied }: { screen: ShownScreen; denied: string | undefined }) {
+export function Actions({ screen, denied }: { screen: Screen; denied: string | undefined }) {
   const [, set] = useAddress()
   const go = useGo()
   const input = { path: { screen_id: screen.id } }

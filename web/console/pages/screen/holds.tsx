@@ -1,20 +1,20 @@
+import type { Screen } from '../../../../clients/typescript/src/index.ts'
 import { useAddress } from '../../data/address.ts'
 import { Card, Pairs } from '../../parts/card.tsx'
 import { Choice } from '../../parts/choice.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { t } from '../../parts/t.ts'
 import { Time } from '../../parts/time.tsx'
-import type { ShownScreen } from './index.tsx'
 import { markupIn } from './markup.ts'
 import { Source } from './source.tsx'
 
 /** What of a screen is its layout. Its keys are none of it. */
-export const layoutOf = ({ background, default_lang, configs, content, used }: ShownScreen) => ({
+export const layoutOf = ({ background, default_lang, configs, content, used }: Screen) => ({
   ...{ background, default_lang, used, configs, content },
 })
 
 /** What the screen holds, as text: nothing of it is ever drawn or run here. */
-export function Holds({ screen }: { screen: ShownScreen }) {
+export function Holds({ screen }: { screen: Screen }) {
   const [search, set] = useAddress()
   const markup = markupIn(screen.content)
   const isMarkup = search.source === 'html' && markup.length > 0

@@ -14,7 +14,7 @@ import { Fault } from '../../parts/fault.tsx'
 import { Page } from '../../parts/page.tsx'
 import { t } from '../../parts/t.ts'
 import { To } from '../../parts/to.tsx'
-import { type Use, Uses } from '../../parts/uses.tsx'
+import { UsedBy } from '../../parts/used-by.tsx'
 import { About, Actions } from './head.tsx'
 import { Holds } from './holds.tsx'
 import { Standing } from './standing.tsx'
@@ -24,17 +24,12 @@ const Publish = lazy(() => import('./publish.tsx'))
 const Rename = lazy(() => import('./rename.tsx'))
 const DeleteScreen = lazy(() => import('./delete-screen.tsx'))
 
-/** `used_by`: where the service tells it. */
-export type ShownScreen = Screen & { used_by?: readonly Use[]; used_by_has_more?: boolean }
-
 /** One screen: whether apps show it, what was sold on it, and what it holds. */
 export default function OneScreen() {
   const { id } = useParams({ strict: false }) as { id: string }
   const read = useRead('v4GetScreen', { path: { screen_id: id } }, { every: 60_000 })
   if (read.data)
-    return (
-      <Shown key={id} screen={read.data as ShownScreen} failed={read.isError ? <Fault error={read.error} retry={read.refetch} /> : null} />
-    )
+    return <Shown key={id} screen={read.data as Screen} failed={read.isError ? <Fault error={read.error} retry={read.refetch} /> : null} />
   const isGone = read.error?.status === 404
   return (
     <Page wide title={t('Screen')}>
@@ -60,7 +55,7 @@ export default function OneScreen() {
   )
 }
 
-function Shown({ screen, failed }: { screen: ShownScreen; failed: React.ReactNode }) {
+function Shown({ screen, failed }: { screen: Screen; failed: React.ReactNode }) {
   const [search, set] = useAddress()
   const denied = useDenied('editor', usePlace()?.project)
   const close = () => set({ at: undefined })
@@ -71,17 +66,11 @@ function Shown({ screen, failed }: { screen: ShownScreen; failed: React.ReactNod
       <Suspense fallback={<Bars shape="chart" />}>
         <Figures id={screen.id} />
       </Suspense>
-      <div className={screen.used_by ? 'grid two start' : undefined}>
+      <div className="grid two start">
         <Holds screen={screen} />
-        {screen.used_by && (
-          <Card title={t('Used by')}>
-            {screen.used_by.length > 0 ? (
-              <Uses of={screen.used_by} more={screen.used_by_has_more === true} />
-            ) : (
-              <p className="soft">{t('Nothing names this screen.')}</p>
-            )}
-          </Card>
-        )}
+        <Card title={t('Used by')}>
+          <UsedBy of={screen} none={t('Nothing names this screen.')} />
+        </Card>
       </div>
       <Suspense fallback={null}>
         {search.at === 'publish' && <Publish screen={screen} denied={denied} onClose={close} />}

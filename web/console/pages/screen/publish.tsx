@@ -1,6 +1,7 @@
 import { Button } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
+import type { Screen } from '../../../../clients/typescript/src/index.ts'
 import { useDryRun } from '../../data/dry-run.ts'
 import { usePlace } from '../../data/place.ts'
 import { keyOf, useRead } from '../../data/read.ts'
@@ -14,12 +15,11 @@ import { useLook } from '../../parts/meanwhile.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
-import { UseName } from '../../parts/uses.tsx'
+import { UseName } from '../../parts/used-by.tsx'
 import { layoutOf } from './holds.tsx'
-import type { ShownScreen } from './index.tsx'
 
 /** Publishes a draft: what goes out, and how it differs from what apps are shown instead now. */
-export default function Publish({ screen, denied, onClose }: { screen: ShownScreen; denied: string | undefined; onClose: () => void }) {
+export default function Publish({ screen, denied, onClose }: { screen: Screen; denied: string | undefined; onClose: () => void }) {
   const input = { path: { screen_id: screen.id } }
   const isPublished = screen.status === 'published'
   const plan = useDryRun('v4PublishScreen', input, { when: denied === undefined && !isPublished })
@@ -33,7 +33,7 @@ export default function Publish({ screen, denied, onClose }: { screen: ShownScre
     setFailed(undefined)
     try {
       const now = await look()
-      if (now.updated_at !== screen.updated_at || JSON.stringify(layoutOf(now as ShownScreen)) !== JSON.stringify(layoutOf(screen))) {
+      if (now.updated_at !== screen.updated_at || JSON.stringify(layoutOf(now as Screen)) !== JSON.stringify(layoutOf(screen))) {
         // It goes out as it is stored: first as it is by now, to be looked at.
         client.setQueryData(keyOf(place, 'v4GetScreen', input), now)
         return setNewer(true)
@@ -105,19 +105,19 @@ export default function Publish({ screen, denied, onClose }: { screen: ShownScre
 }
 
 /** The layout beside that of the screen which apps are shown now. */
-function Against({ screen, id }: { screen: ShownScreen; id: string }) {
+function Against({ screen, id }: { screen: Screen; id: string }) {
   const read = useRead('v4GetScreen', { path: { screen_id: id } })
   return (
     <section>
       <p className="form-label">{t('Against what is shown now')}</p>
       <DataState of={read}>
-        {now => <Difference before={layoutOf(now as ShownScreen)} after={layoutOf(screen)} none={t('Both hold the same.')} />}
+        {now => <Difference before={layoutOf(now as Screen)} after={layoutOf(screen)} none={t('Both hold the same.')} />}
       </DataState>
     </section>
   )
 }
 
-const GoesOut = ({ screen }: { screen: ShownScreen }) => (
+const GoesOut = ({ screen }: { screen: Screen }) => (
   <section>
     <p className="form-label">{t('What goes out')}</p>
     <Difference before={null} after={layoutOf(screen)} none="" />

@@ -1,5 +1,6 @@
 import { Button, TextInput } from '@mantine/core'
 import { useState } from 'react'
+import type { Screen } from '../../../../clients/typescript/src/index.ts'
 import { useKeptDraft } from '../../data/kept-draft.ts'
 import { useOne, useWrite } from '../../data/write.ts'
 import { Drawer } from '../../parts/drawer.tsx'
@@ -9,13 +10,12 @@ import { type Difference, differences, Newer, useLook } from '../../parts/meanwh
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { say, sayWithUndo } from '../../parts/undo.tsx'
-import type { ShownScreen } from './index.tsx'
 
 type Named = { name: string; updated_at: string }
 const FIELDS = { name: t('Name') }
 
 /** Gives the screen another name, which is all that the service lets change here. */
-export default function Rename({ screen, denied, onClose }: { screen: ShownScreen; denied: string | undefined; onClose: () => void }) {
+export default function Rename({ screen, denied, onClose }: { screen: Screen; denied: string | undefined; onClose: () => void }) {
   const path = { screen_id: screen.id }
   const first: Named = { name: screen.name, updated_at: screen.updated_at }
   const { draft, base, isOld, type, rebase, take, discard, done } = useKeptDraft(`rename ${screen.id}`, first, ({ name }: Named) => ({

@@ -1,11 +1,11 @@
 import type { ReactNode } from 'react'
+import type { Screen } from '../../../../clients/typescript/src/index.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { t } from '../../parts/t.ts'
-import { UseName } from '../../parts/uses.tsx'
-import type { ShownScreen } from './index.tsx'
+import { UseName } from '../../parts/used-by.tsx'
 
 /** Whether apps show the screen: published alone does not say so, since a context shows the one that was published last. */
-export function Standing({ screen: { id, status, context_key, in_context: shown } }: { screen: ShownScreen }) {
+export function Standing({ screen: { id, status, context_key, in_context: shown } }: { screen: Screen }) {
   const other = shown && shown.id !== id ? <UseName of={{ object: 'screen', ...shown }} /> : null
   const context = context_key === null ? null : <bdi className="screen-context">{context_key}</bdi>
   if (status !== 'published')

@@ -9,7 +9,7 @@ import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { counted, t } from '../../parts/t.ts'
 import { useGo } from '../../parts/to.tsx'
 import { say } from '../../parts/undo.tsx'
-import { Uses } from './used-by.tsx'
+import { HeldBy, isHeld, UsedBy } from '../../parts/used-by.tsx'
 
 /** Deletes the segment for good, or says what keeps it. */
 export default function Delete({ segment, onClose }: { segment: Segment; onClose: () => void }) {
@@ -18,8 +18,6 @@ export default function Delete({ segment, onClose }: { segment: Segment; onClose
   const [typed, setTyped] = useState('')
   const input = { path: { segment_id: id } }
   const { send, isPending, error } = useWrite('v4DeleteSegment', { changes: ['v4ListSegments', 'v4GetSegment'] })
-  const isHeld = used_by.some(({ prevents_deletion }) => prevents_deletion)
-  const others = used_by.filter(({ prevents_deletion }) => !prevents_deletion).length
   const remove = async () => {
     if (typed !== id) return
     try {
@@ -30,11 +28,13 @@ export default function Delete({ segment, onClose }: { segment: Segment; onClose
       // It is shown as `error`.
     }
   }
-  if (isHeld)
+  if (isHeld(segment))
     return (
       <Drawer title={t('This segment is in use')} onClose={onClose}>
-        <p>{t('It cannot be deleted while something active goes by it. Stop or change this first:')}</p>
-        <Uses of={segment} blockingOnly />
+        <div className="form">
+          <p>{t('It cannot be deleted while something active goes by it.')}</p>
+          <HeldBy of={segment} />
+        </div>
       </Drawer>
     )
   return (
@@ -50,10 +50,10 @@ export default function Delete({ segment, onClose }: { segment: Segment; onClose
           {t('This cannot be undone. The people stay; the conditions go')}
           {listed === null ? '.' : `, ${counted(listed, 'and the list of {n} person.', 'and the list of {n} people.')}`}
         </p>
-        {others > 0 && (
+        {used_by.length > 0 && (
           <div>
             <p>{t('What else names it stays, and is for nobody from then on where it does:')}</p>
-            <Uses of={segment} />
+            <UsedBy of={segment} none="" />
           </div>
         )}
         <div>

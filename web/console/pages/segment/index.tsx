@@ -21,9 +21,9 @@ import { StatusChip } from '../../parts/status-chip.tsx'
 import { counted, t } from '../../parts/t.ts'
 import { Time } from '../../parts/time.tsx'
 import { To } from '../../parts/to.tsx'
+import { UsedBy } from '../../parts/used-by.tsx'
 import { People, Size } from '../segments/people.tsx'
 import { sizeBody } from '../segments/size-cell.tsx'
-import { UsedBy } from './used-by.tsx'
 
 const SegmentForm = lazy(() => import('../segments/form.tsx'))
 const Delete = lazy(() => import('./delete.tsx'))
@@ -88,7 +88,9 @@ export default function SegmentPage() {
             <div className="grid two start">
               <Who key={shown.id} segment={shown} onList={() => open('list')} />
               <div className="grid">
-                <UsedBy segment={shown} />
+                <Card title={t('Used by')}>
+                  <UsedBy of={shown} none={t('Nothing names it.')} />
+                </Card>
                 <About segment={shown} />
               </div>
             </div>
