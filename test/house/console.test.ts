@@ -59,4 +59,10 @@ describe('the pages of the console', () => {
     const forbidden = /dangerouslySetInnerHTML|\.innerHTML|<style|lockScroll(?!=\{false\}|: false)/
     expect(named(scripts.filter(({ text }) => forbidden.test(withoutComments(text))))).toEqual([])
   })
+
+  test('colour by values with what takes a colour alone: a background may be an address, which the browser asks for', () => {
+    expect(named(scripts.filter(({ text }) => /\bbackground(Image)?:/.test(styles(text))))).toEqual([])
+  })
 })
+
+const styles = (text: string) => [...withoutComments(text).matchAll(/style=\{\{([^}]*)\}\}/g)].map(([, of]) => of).join('\n')

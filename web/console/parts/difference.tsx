@@ -5,6 +5,9 @@ import { counted, t } from './t.ts'
 
 const SIGNS = { same: ' ', before: '−', after: '+' } as const
 
+/** So many lines are drawn: a layout may have a hundred thousand of them. */
+const MOST_LINES = 1_500
+
 /** Two sides of a value, line by line. `none`: what is said when no line differs. */
 export function Difference({ before, after, none }: { before: unknown; after: unknown; none: string }) {
   const lines = differenceOf(before, after)
@@ -12,10 +15,15 @@ export function Difference({ before, after, none }: { before: unknown; after: un
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled with the keyboard
     <section className="difference" aria-label={t('Difference')} tabIndex={0}>
-      {lines.map((line, at) => (
+      {lines.slice(0, MOST_LINES).map((line, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a text that never changes
         <LineOf key={at} line={line} />
       ))}
+      {lines.length > MOST_LINES && (
+        <span className="difference-gap">
+          {counted(lines.length - MOST_LINES, 'and {n} more line, which is not shown', 'and {n} more lines, which are not shown')}
+        </span>
+      )}
     </section>
   )
 }

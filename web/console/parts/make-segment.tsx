@@ -1,5 +1,5 @@
 import { Button, TextInput } from '@mantine/core'
-import { useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { type AnyInput, addressOfCall, type Input } from '../data/operations.ts'
 import { usePlace } from '../data/place.ts'
 import { request } from '../data/request.ts'
@@ -18,7 +18,7 @@ type Row = { customer_uid: string | null; role?: string }
 type Page = { data: readonly Row[]; has_more: boolean; next_cursor?: string | null }
 type Found = { people: Set<string>; rows: number; isCut: boolean }
 
-/** Of a ratio, the people above or below its line alone. */
+/** Of a ratio, the people of its numerator or denominator alone. */
 export type Side = 'numerator' | 'denominator'
 
 type Props<Name extends ListName> = {
@@ -39,6 +39,15 @@ export default function MakeSegment<Name extends ListName>({ from, input, name: 
   const [failed, setFailed] = useState<unknown>()
   const [isReading, setReading] = useState(false)
   const stopped = useRef(false)
+  // The drawer may be closed beside this form: what nobody waits for any more is not made, and leads nowhere.
+  useEffect(
+    () => () => {
+      stopped.current = true
+    },
+    [],
+  )
+  // Read once: after no answer the same people are sent again, with the same key, and not a second segment.
+  const whole = useRef<Found>(undefined)
   const { send, isPending, error } = useWrite('v4CreateSegment', { changes: ['v4ListSegments'] })
 
   async function read(): Promise<Found> {
@@ -51,7 +60,7 @@ export default function MakeSegment<Name extends ListName>({ from, input, name: 
       for (const { customer_uid, role } of data)
         if (customer_uid !== null && (side === undefined || role === side)) so.people.add(customer_uid)
       so.rows += data.length
-      so.isCut = has_more && (so.people.size >= MOST_PEOPLE || pages + 1 >= MOST_PAGES)
+      so.isCut = so.people.size > MOST_PEOPLE || (has_more && pages + 1 >= MOST_PAGES)
       setFound({ ...so })
       if (!has_more || !next_cursor || so.isCut) break
       after = next_cursor
@@ -64,11 +73,13 @@ export default function MakeSegment<Name extends ListName>({ from, input, name: 
     setReading(true)
     stopped.current = false
     try {
-      const { people, isCut } = await read()
+      const found = whole.current ?? (await read())
+      const { people, isCut } = found
       if (stopped.current || isCut || people.size === 0) return
+      whole.current = found
       const made = await send({ body: { name: name.trim(), conditions: [], user_ids: [...people] } })
       say(counted(people.size, 'A segment of {n} person is made', 'A segment of {n} people is made'))
-      go({ to: `/segments/${made.id}` })
+      if (!stopped.current) go({ to: `/segments/${made.id}` })
     } catch (failure) {
       setFailed(failure)
     } finally {

@@ -10,7 +10,7 @@ const Form = lazy(() => import('./make-segment.tsx'))
 
 type Props = Omit<ComponentProps<typeof MakeSegment>, 'onClose'>
 
-/** *Make a segment* of the people behind a number. */
+/** *Make a segment* of the people behind a number. Those of another number are another segment, with another name. */
 export function SegmentOf(props: Props) {
   const denied = useDenied('editor', usePlace()?.project)
   const [isOpen, setOpen] = useState(false)
@@ -23,7 +23,7 @@ export function SegmentOf(props: Props) {
     <div className="segment-of" ref={place}>
       {isOpen && denied === undefined ? (
         <Suspense fallback={null}>
-          <Form {...props} onClose={close} />
+          <Form key={JSON.stringify([props.input, props.side])} {...props} onClose={close} />
         </Suspense>
       ) : (
         <Act

@@ -17,6 +17,7 @@ const TARGETS: Readonly<Record<string, Of>> = {
   remote_config_payload: page('/configurations'),
   remote_config_payload_mapping: page('/configurations'),
   experiment: page('/experiments'),
+  segment: page('/segments'),
   integration: page('/integrations'),
   integration_config: page('/integrations'),
   integration_replay: page('/integrations'),

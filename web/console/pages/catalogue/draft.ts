@@ -7,10 +7,10 @@ export type Draft = { type: Type | ''; duration: string } & Record<keyof Links, 
 
 const LINKS = ['apple_product_id', 'google_product_id', 'google_base_plan_id', 'stripe_product_id', 'paddle_product_id'] as const
 
-export const newDraft = (links: Partial<Record<keyof Links, string>> = {}): Draft => ({
+export const newDraft = (links: Partial<Links> = {}): Draft => ({
   ...{ type: 'subscription', duration: 'P1M' },
   ...{ apple_product_id: '', google_product_id: '', google_base_plan_id: '', stripe_product_id: '', paddle_product_id: '' },
-  ...links,
+  ...(Object.fromEntries(Object.entries(links).filter(([, value]) => value !== null)) as Partial<Record<keyof Links, string>>),
 })
 
 export const draftOf = (product: Product): Draft => ({

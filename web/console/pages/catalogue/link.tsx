@@ -2,7 +2,7 @@ import './over.css'
 import { Button, Modal } from '@mantine/core'
 import { useState } from 'react'
 import type { Product, UnmappedProduct } from '../../../../clients/typescript/src/index.ts'
-import { usePages } from '../../data/read.ts'
+import { usePages, useRead } from '../../data/read.ts'
 import { useOne, useWrite } from '../../data/write.ts'
 import { Fault } from '../../parts/fault.tsx'
 import { useLook } from '../../parts/meanwhile.tsx'
@@ -13,8 +13,8 @@ import { type Links, linkOf, platformText, storeName } from './words.ts'
 
 const CHANGES = ['v4ListProducts', 'v4GetProduct', 'v4ListUnmappedProducts', 'v4GetEntitlement'] as const
 
-type Fields = Partial<Record<keyof Links, string>>
-const same = (product: Product, fields: Fields) => Object.entries(fields).every(([name, value]) => product[name as keyof Links] === value)
+const same = (product: Product, fields: Partial<Links>) =>
+  Object.entries(fields).every(([name, value]) => product[name as keyof Links] === value)
 
 /** Links a product of a store to one that there is, at once and with a way back. One that has another id there already is replaced, and says so. */
 export default function Link({ of, onClose }: { of: UnmappedProduct; onClose: () => void }) {
@@ -26,10 +26,14 @@ export default function Link({ of, onClose }: { of: UnmappedProduct; onClose: ()
   const { send, isPending } = useWrite('v4UpdateProduct', { changes: CHANGES })
   const store = platformText(of.platform)
   const fields = linkOf(of)!
-  const chosen = read.data?.find(product => product.id === id)
-  const replaced = chosen && Object.keys(fields).flatMap(name => chosen[name as keyof Links] ?? [])
+  // Also of one whose id was typed, which the list may not have.
+  const one = useRead('v4GetProduct', { path }, { when: id !== undefined })
+  const chosen = one.data
+  // What it is sold as today stays its own where only a plan is taken away: without one it stands for every plan.
+  const isKept = chosen && Object.entries(fields).every(([name, value]) => value === null || chosen[name as keyof Links] === value)
+  const replaced = chosen && !isKept ? Object.keys(fields).flatMap(name => chosen[name as keyof Links] ?? []) : []
   const link = useOne(async () => {
-    if (id === undefined) return
+    if (id === undefined || chosen === undefined) return
     setFailed(undefined)
     try {
       const before = await look()
@@ -74,7 +78,7 @@ export default function Link({ of, onClose }: { of: UnmappedProduct; onClose: ()
             onPick={setId}
           />
         </div>
-        {replaced && replaced.length > 0 && (
+        {chosen && replaced.length > 0 && (
           <p className="warn-note" role="status">
             {t('{id} is {was} in {store} today: what is sold as that would be unknown then.', {
               id: chosen.id,
@@ -83,12 +87,13 @@ export default function Link({ of, onClose }: { of: UnmappedProduct; onClose: ()
             })}
           </p>
         )}
+        {one.isError && <Fault error={one.error} retry={one.refetch} />}
         {failed !== undefined && <Fault error={failed} />}
         <div className="form-actions">
           <Button variant="default" size="xs" onClick={onClose}>
             {t('Cancel')}
           </Button>
-          <Button type="submit" size="xs" loading={isPending} disabled={id === undefined}>
+          <Button type="submit" size="xs" loading={isPending} disabled={chosen === undefined}>
             {t('Link it')}
           </Button>
         </div>

@@ -11,7 +11,7 @@ import { say } from '../../parts/undo.tsx'
 import { type Draft, fieldsOf, newDraft } from './draft.ts'
 import { FormFrame } from './form-frame.tsx'
 import { ProductFields } from './product-fields.tsx'
-import { linkOf, platformText, storeName } from './words.ts'
+import { type Links, linkOf, platformText, storeName } from './words.ts'
 
 const CHANGES = ['v4ListProducts', 'v4ListUnmappedProducts'] as const
 
@@ -30,7 +30,7 @@ const aboutText = (one: UnmappedProduct | undefined) =>
     : t('What it was to link is linked by now, or is further down the list: type the id of the store.')
 
 type Props = {
-  links: Partial<Record<string, string>> | undefined
+  links: Partial<Links> | undefined
   about: string | undefined
   onClose: () => void
   onDone: (id: string) => void

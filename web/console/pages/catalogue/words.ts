@@ -45,11 +45,14 @@ export const platformText = (platform: string): string => STORES.find(one => one
 export const storeName = ({ store_product_id, base_plan_id }: UnmappedProduct): string =>
   base_plan_id === null ? store_product_id : `${store_product_id}:${base_plan_id}`
 
-/** The fields of a product that link a product of a store. Undefined: of a store that this page does not know. */
-export function linkOf({ platform, store_product_id, base_plan_id }: UnmappedProduct): Partial<Record<keyof Links, string>> | undefined {
+/**
+ * The fields of a product that link a product of a store. Undefined: of a store that this page does not know. What Google Play sells without
+ * a base plan counts for a product without one alone, so that the plan is said there in any case.
+ */
+export function linkOf({ platform, store_product_id, base_plan_id }: UnmappedProduct): Partial<Links> | undefined {
   const field = STORES.find(one => one.platform === platform)?.field
   if (field === undefined) return undefined
-  return { [field]: store_product_id, ...(base_plan_id !== null && { google_base_plan_id: base_plan_id }) }
+  return { [field]: store_product_id, ...(field === 'google_product_id' && { google_base_plan_id: base_plan_id }) }
 }
 export type Links = Record<StoreField | 'google_base_plan_id', string | null>
 

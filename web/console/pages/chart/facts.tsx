@@ -68,7 +68,7 @@ export function Facts({ input, explained, title }: { input: PointInput; explaine
   )
 }
 
-/** Of a ratio, those above its line and those below are two segments. */
+/** Of a ratio, the people of its numerator and those of its denominator are two segments. */
 function PeopleOf({
   input,
   title,
@@ -87,8 +87,8 @@ function PeopleOf({
         name={t('Whose')}
         value={side}
         options={[
-          ['numerator', 'Above the line'],
-          ['denominator', 'Below'],
+          ['numerator', 'Numerator'],
+          ['denominator', 'Denominator'],
         ]}
         onChange={setSide}
       />
@@ -97,7 +97,7 @@ function PeopleOf({
   )
 }
 
-/** How many facts, and that they are the number: of a ratio, above and below the line. */
+/** How many facts, and that they are the number: of a ratio, its numerator and denominator. */
 function Sum({ explanation }: { explanation: AnalyticsExplanation }) {
   const { facts, value, numerator, denominator, measure, currency } = explanation
   const many = facts.reduce((sum, kind) => sum + kind.facts, 0)
@@ -129,7 +129,7 @@ export function contributionText(
   return isMoney ? figure(value, 'usd', explanation.currency) : figure(value)
 }
 
-const ROLES = { value: '', numerator: 'counts above the line', denominator: 'counts below the line' } as const
+const ROLES = { value: '', numerator: 'counts in the numerator', denominator: 'counts in the denominator' } as const
 
 export function Fact({ fact, explanation }: { fact: AnalyticsFact; explanation: AnalyticsExplanation | undefined }) {
   const what = <Dotted of={[plain(fact.kind), fact.cause && plain(fact.cause).toLowerCase(), fact.product_id]} />

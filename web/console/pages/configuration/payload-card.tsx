@@ -105,7 +105,7 @@ function Value({ value, type }: { value: unknown; type: keyof typeof TYPES }) {
     case 'Color':
       return (
         <span className="payload-color">
-          <i aria-hidden="true" style={{ background: String(value) }} />
+          <i aria-hidden="true" style={{ backgroundColor: String(value) }} />
           <code>{String(value)}</code>
         </span>
       )

@@ -82,7 +82,7 @@ export default function PayloadEditor({ id, stored, onClose }: { id: string; sto
   })
   const turn = () => {
     const to = turned(draft)
-    if (to === undefined) return say(t('First mend what is marked: it cannot be shown the other way.'))
+    if (to === undefined) return say(t('First correct what is marked: it cannot be shown the other way before.'))
     change(to)
   }
   const details = payload.error?.details ?? []

@@ -31,13 +31,8 @@ export function People({ of: { id, status } }: { of: RemoteConfigurationDetail }
     if (denied !== undefined || noNetwork !== undefined) return say(t('Not pinned: {why}', { why: denied ?? noNetwork ?? '' }))
     void attaching
       .send(of(user))
-      .then(
-        () =>
-          sayWithUndo(t('{person} is pinned; it replaces other pins of this key', { person: shortId(user) }), () =>
-            detaching.send(of(user)),
-          ),
-        tell,
-      )
+      // No undo: to unpin would not give back the pins that this one has replaced, nor tell it from one that was there.
+      .then(() => say(t('{person} is pinned; it replaces other pins of this key', { person: shortId(user) })), tell)
   }
   const detach = (user: string) =>
     void detaching

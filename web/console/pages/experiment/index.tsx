@@ -119,7 +119,7 @@ function Over({ of, groups, at, onClose }: OverProps) {
     case 'served':
       return <Served contextKey={of.context_key === '' ? null : of.context_key} onClose={onClose} />
     case 'group.new':
-      return of.status === 'draft' ? <GroupForm of={of} isFirst={groups?.length === 0} onClose={onClose} /> : null
+      return of.status === 'draft' && groups ? <GroupForm of={of} isFirst={groups.length === 0} onClose={onClose} /> : null
     default: {
       const group = groups?.find(({ id }) => at === `group.${id}` || at === `remove.${id}`)
       if (group === undefined) return null

@@ -36,14 +36,8 @@ export function People({ of: { id, status }, groups }: { of: Experiment; groups:
   const tell = (error: Error) => say(error.message)
   const attach = (user: string, group: string) =>
     void attaching.send({ path: { ...path, user_id: user }, body: { group_id: group } }).then(
-      () =>
-        sayWithUndo(
-          t('{person} is attached to {group}; it replaces other pins of this key', {
-            person: shortId(user),
-            group: nameOf(group),
-          }),
-          () => detaching.send({ path: { ...path, user_id: user } }),
-        ),
+      // No undo: to detach would not give back the group or the pins that this has replaced.
+      () => say(t('{person} is attached to {group}; it replaces other pins of this key', { person: shortId(user), group: nameOf(group) })),
       tell,
     )
   const detach = ({ id: user, group_id, pinned }: ExperimentUser) =>

@@ -127,7 +127,7 @@ function Verdict({
       </div>
       {health !== null && <p>{summary}</p>}
       <p className="soft insights-age">
-        {t('Computed')} <Time at={generated_at} relative real />
+        {t('Computed')} <Time at={generated_at} relative />
         {is_stale && ` · ${t('older than six hours: what has happened since is not in it')}`}
         {behind !== undefined &&
           behind > 0 &&

@@ -6,12 +6,13 @@ import { useAddress } from '../../data/address.ts'
 import { rangeOf, UNIT_OF } from '../../data/range.ts'
 import { usePreferences } from '../../data/session.ts'
 import { useTick } from '../../data/use-tick.ts'
+import { Card } from '../../parts/card.tsx'
+import { Bars } from '../../parts/data-state.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { Freshness } from '../../parts/freshness.tsx'
 import { Page } from '../../parts/page.tsx'
 import { t } from '../../parts/t.ts'
 import { Controls } from './controls.tsx'
-import { LiveEvents } from './live-events.tsx'
 import { Moved } from './moved.tsx'
 import { usePins } from './pins.ts'
 import { Promises } from './promises.tsx'
@@ -21,6 +22,8 @@ import { Today } from './today.tsx'
 import { useIsNew } from './use-is-new.ts'
 
 const FirstSteps = lazy(() => import('./first-steps.tsx'))
+// Beside the figures, which are there first.
+const LiveEvents = lazy(() => import('./live-events.tsx'))
 
 const ABOUT: Record<string, string> = {
   '7d': 'Last 7 days, in {zone}, against the 7 days before',
@@ -81,7 +84,15 @@ export default function Overview() {
           <Today currency={search.currency} />
           <Moved />
         </div>
-        <LiveEvents />
+        <Suspense
+          fallback={
+            <Card title={t('Live')} flush>
+              <Bars rows={10} />
+            </Card>
+          }
+        >
+          <LiveEvents />
+        </Suspense>
       </div>
     </Page>
   )

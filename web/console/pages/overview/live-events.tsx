@@ -12,7 +12,7 @@ import { Time } from '../../parts/time.tsx'
 import { To } from '../../parts/to.tsx'
 
 /** The latest events, as they come. */
-export function LiveEvents() {
+export default function LiveEvents() {
   const read = useRead('v4ListEvents', { query: { limit: 10, sort_order: 'desc' } }, { topics: ['events'] })
   return (
     <Card title={t('Live')} right={<LiveMark />} flush>

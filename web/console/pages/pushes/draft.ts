@@ -29,7 +29,11 @@ export const bodyOf = ({ name, title, body, image_url, deep_link, data, integrat
   data: Object.fromEntries(data.filter(([key]) => key.trim() !== '').map(([key, value]) => [key.trim(), value])),
 })
 
-export const isReady = ({ name, body, data }: Draft): boolean => name.trim() !== '' && body !== '' && twice(data) === undefined
+export const isReady = ({ name, body, data }: Draft): boolean =>
+  name.trim() !== '' && body !== '' && twice(data) === undefined && !data.some(isNameless)
+
+/** A value without a name, which would silently be left out. */
+export const isNameless = ([key, value]: Draft['data'][number]): boolean => key.trim() === '' && value !== ''
 
 /** A key that stands in two rows: the second one would silently replace the first. */
 export const twice = (data: Draft['data']): string | undefined => {

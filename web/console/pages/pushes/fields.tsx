@@ -4,7 +4,7 @@ import { useRead } from '../../data/read.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { Pick } from '../../parts/pick.tsx'
 import { t } from '../../parts/t.ts'
-import { type Draft, twice } from './draft.ts'
+import { type Draft, isNameless, twice } from './draft.ts'
 
 type Props = { draft: Draft; error: ApiError | null; onType: (change: Partial<Draft>) => void }
 
@@ -118,7 +118,13 @@ function DataRows({ data, error, onChange }: { data: Draft['data']; error: strin
             aria-label={t('Name {n}', { n: at + 1 })}
             placeholder={t('name')}
             value={key}
-            error={double !== undefined && key.trim() === double ? t('It stands here twice.') : undefined}
+            error={
+              isNameless([key, value])
+                ? t('A name is needed.')
+                : double !== undefined && key.trim() === double
+                  ? t('It stands here twice.')
+                  : undefined
+            }
             onChange={({ currentTarget }) => put(at, [currentTarget.value, value])}
           />
           <TextInput

@@ -36,7 +36,12 @@ export function Actions({ screen, denied }: { screen: Screen; denied: string | u
     )
   const isPublished = screen.status === 'published'
   useKeys(
-    denied === undefined ? { e: { says: t('Rename the screen'), run: () => open('edit') }, c: { says: t('Make a copy'), run: copy } } : {},
+    denied === undefined
+      ? {
+          e: { says: t('Rename the screen'), run: () => open('edit') },
+          c: { says: t('Make a copy'), run: ({ repeat }) => !repeat && copy() },
+        }
+      : {},
   )
   return (
     <>

@@ -14,7 +14,8 @@ export type Role = 'name' | 'text' | 'value' | 'mark' | 'remark'
 export type Piece = { from: number; to: number; role: Role }
 
 const JSON_PIECES = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(?:true|false|null)\b|-?\b\d[\d.eE+-]*/g
-const HTML_PIECES = /<!--[\s\S]*?(?:-->|$)|<\/?[a-z][^\s>/]*|\/?>|([\w:@.-]+)(?==["'])|"[^"<]*"|'[^'<]*'/gi
+/** A name begins where no other letter stands before it, and has an end: a long word is looked at once, not from each of its letters. */
+const HTML_PIECES = /<!--[\s\S]*?(?:-->|$)|<\/?[a-z][^\s>/]*|\/?>|(?<![\w:@.-])([\w:@.-]{1,100})(?==["'])|"[^"<]*"|'[^'<]*'/gi
 
 /** The pieces of a source by its structure alone. Beyond `most` of them the rest stays plain. */
 export function piecesOf(source: string, kind: Kind, most = 20_000): Piece[] {

@@ -1,12 +1,17 @@
 import { Button } from '@mantine/core'
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
 import type { Screen } from '../../../../clients/typescript/src/index.ts'
 import { useDryRun } from '../../data/dry-run.ts'
-import { useRead } from '../../data/read.ts'
-import { useWrite } from '../../data/write.ts'
+import { usePlace } from '../../data/place.ts'
+import { keyOf, useRead } from '../../data/read.ts'
+import { useOne, useWrite } from '../../data/write.ts'
 import { DataState } from '../../parts/data-state.tsx'
 import { Difference } from '../../parts/difference.tsx'
 import { Drawer } from '../../parts/drawer.tsx'
 import { Fault } from '../../parts/fault.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { useLook } from '../../parts/meanwhile.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
@@ -18,12 +23,28 @@ export default function Publish({ screen, denied, onClose }: { screen: Screen; d
   const input = { path: { screen_id: screen.id } }
   const isPublished = screen.status === 'published'
   const plan = useDryRun('v4PublishScreen', input, { when: denied === undefined && !isPublished })
-  const { send, isPending, error } = useWrite('v4PublishScreen', { changes: ['v4GetScreen', 'v4ListScreens'] })
-  const publish = async () => {
-    await send(input)
-    say(t('The screen is published'))
-    onClose()
-  }
+  const { send, isPending } = useWrite('v4PublishScreen', { changes: ['v4GetScreen', 'v4ListScreens'] })
+  const client = useQueryClient()
+  const place = usePlace()
+  const look = useLook('v4GetScreen', input)
+  const [isNewer, setNewer] = useState(false)
+  const [failed, setFailed] = useState<unknown>()
+  const publish = useOne(async () => {
+    setFailed(undefined)
+    try {
+      const now = await look()
+      if (now.updated_at !== screen.updated_at || JSON.stringify(layoutOf(now as Screen)) !== JSON.stringify(layoutOf(screen))) {
+        // It goes out as it is stored: first as it is by now, to be looked at.
+        client.setQueryData(keyOf(place, 'v4GetScreen', input), now)
+        return setNewer(true)
+      }
+      await send(input)
+      say(t('The screen is published'))
+      onClose()
+    } catch (error) {
+      setFailed(error)
+    }
+  })
   const context = screen.context_key === null ? null : <bdi className="screen-context">{screen.context_key}</bdi>
   const before = screen.in_context && screen.in_context.id !== screen.id ? screen.in_context : null
   return (
@@ -59,7 +80,13 @@ export default function Publish({ screen, denied, onClose }: { screen: Screen; d
         )}
         {before ? <Against screen={screen} id={before.id} /> : <GoesOut screen={screen} />}
         {plan.error && <Fault error={plan.error} retry={plan.refetch} />}
-        {error && <Fault error={error} />}
+        {isNewer && (
+          <div className="notice warn" role="alert">
+            <Icon name="swap" size={15} />
+            <div>{t('Somebody changed it in the meantime. Above is what goes out now: publish again if that is right.')}</div>
+          </div>
+        )}
+        {failed !== undefined && <Fault error={failed} />}
         {denied && <p className="soft">{denied}</p>}
         <div className="form-actions">
           <ShowTheCall name="v4PublishScreen" input={input} />
@@ -67,8 +94,7 @@ export default function Publish({ screen, denied, onClose }: { screen: Screen; d
             size="xs"
             loading={isPending}
             disabled={denied !== undefined || isPublished || plan.data === undefined}
-            // It is shown as `error`.
-            onClick={() => void publish().catch(() => {})}
+            onClick={() => void publish()}
           >
             {t('Publish')}
           </Button>

@@ -39,7 +39,7 @@ export default function Screens() {
   const { range, zone, currency, query } = useScreenQuestion(search)
   const ids = read.data?.data.map(({ id }) => id) ?? []
   const asked = { query: { ...query, ...(ids.length > 0 && { 'screens[]': ids }) } }
-  const figures = useRead('v4GetScreensAnalyticsOverview', asked, { when: read.data !== undefined })
+  const figures = useRead('v4GetScreensAnalyticsOverview', asked, { when: read.data !== undefined || read.isError })
   const data = figures.data?.data
   const open = () => set({ at: 'new' }, { push: true })
   useKeys(denied === undefined ? { n: { says: t('New screen'), run: open } } : {})
@@ -102,7 +102,7 @@ export default function Screens() {
         <DataState
           of={read}
           shape="table"
-          isEmpty={({ data: rows }) => rows.length === 0}
+          isEmpty={({ data: rows }) => rows.length === 0 && search.after === undefined}
           empty={
             <Empty
               icon="screen"

@@ -86,7 +86,7 @@ export default function SegmentPage() {
         <DataState of={read} rows={8}>
           {shown => (
             <div className="grid two start">
-              <Who segment={shown} onList={() => open('list')} />
+              <Who key={shown.id} segment={shown} onList={() => open('list')} />
               <div className="grid">
                 <Card title={t('Used by')}>
                   <UsedBy of={shown} none={t('Nothing names it.')} />

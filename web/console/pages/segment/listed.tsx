@@ -15,7 +15,7 @@ export default function Listed({ segment, onClose }: { segment: Segment; onClose
   return (
     <Drawer title={counted(segment.listed ?? 0, '{n} person on the list', '{n} people on the list')} onClose={onClose}>
       <p className="segment-note">
-        {t('In the segment are those of them of whom the conditions are true. Who is erased leaves the list.')}
+        {t('Of these people, those for whom the conditions hold are in the segment. Whoever is erased leaves the list.')}
       </p>
       <DataState
         of={read}

@@ -1,5 +1,4 @@
 import type { ConditionInput, Segment } from '../../../../clients/typescript/src/index.ts'
-import { usePlace } from '../../data/place.ts'
 import { conditionsInWords } from '../../parts/conditions/words.ts'
 import { type Difference, differences } from '../../parts/meanwhile.tsx'
 import { counted, t } from '../../parts/t.ts'
@@ -10,9 +9,10 @@ export type Draft = { name: string; conditions: readonly ConditionInput[]; list:
 
 export const MOST_LISTED = 10_000
 
-export const NEW: Draft = { name: '', conditions: [], list: 'none' }
+const NEW: Draft = { name: '', conditions: [], list: 'none' }
 
-export const draftOf = ({ name, conditions, listed }: Segment): Draft => ({ name, conditions, list: listed === null ? 'none' : 'kept' })
+export const draftOf = (of?: Segment): Draft =>
+  of === undefined ? NEW : { name: of.name, conditions: of.conditions, list: of.listed === null ? 'none' : 'kept' }
 
 export const idsIn = (text: string): string[] => [...new Set(text.split(/[\s,;]+/).filter(Boolean))]
 
@@ -57,12 +57,4 @@ export function changesSince(before: Segment, now: Segment): Difference[] {
   const found = differences(inWords(before), inWords(now), FIELDS)
   const isOther = found.length === 0 && now.updated_at !== before.updated_at && now.listed !== null
   return isOther ? [{ field: FIELDS.list, theirs: t('other people, {many}', { many: inWords(now).list }) }] : found
-}
-
-const all = new Map<string, Draft>()
-
-/** What was typed and not saved when the form was left, for as long as the console is open. Without an id, of a new segment. */
-export function useKept(id: string | undefined) {
-  const key = JSON.stringify([usePlace(), id])
-  return { kept: all.get(key), keep: (draft: Draft) => void all.set(key, draft), drop: () => void all.delete(key) }
 }

@@ -2,15 +2,17 @@ import './segments.css'
 import { Button, Modal, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { Segment } from '../../../../clients/typescript/src/index.ts'
+import { useKeptDraft } from '../../data/kept-draft.ts'
 import { useOne, useWrite } from '../../data/write.ts'
 import { Conditions } from '../../parts/conditions/conditions.tsx'
 import { ConditionsInWords } from '../../parts/conditions/named-pick.tsx'
 import { Fault } from '../../parts/fault.tsx'
+import { KeptNotice } from '../../parts/kept-notice.tsx'
 import { type Difference, Newer, useLook } from '../../parts/meanwhile.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
-import { bodyOf, changesSince, type Draft, draftOf, isReady, NEW, previewOf, useKept, without } from './draft.ts'
+import { bodyOf, changesSince, draftOf, isReady, previewOf, without } from './draft.ts'
 import { ListField } from './list-field.tsx'
 import { Preview } from './preview.tsx'
 import { usePreview } from './use-preview.ts'
@@ -27,10 +29,8 @@ export default function SegmentForm({
   onDone: (id: string) => void
   onClose: () => void
 }) {
-  const { kept, keep, drop } = useKept(segment?.id)
-  const [before, setBefore] = useState(segment)
-  const [draft, setDraft] = useState<Draft>(() => kept ?? (segment ? draftOf(segment) : NEW))
-  const [isKept, setIsKept] = useState(kept !== undefined)
+  const kept = useKeptDraft(segment ? `segment ${segment.id}` : 'new segment', segment, draftOf)
+  const { draft, base: before, type: change } = kept
   const [newer, setNewer] = useState<{ segment: Segment; found: Difference[] }>()
   const [failed, setFailed] = useState<unknown>()
   const making = useWrite('v4CreateSegment', { changes: CHANGES })
@@ -39,13 +39,8 @@ export default function SegmentForm({
   const preview = usePreview(previewOf(draft, segment?.id), true)
   const error = making.error ?? changing.error
   const body = bodyOf(draft)
-  const change = (more: Partial<Draft>) => {
-    const next = { ...draft, ...more }
-    setDraft(next)
-    keep(next)
-  }
   const done = (id: string, text: string) => {
-    drop()
+    kept.done()
     say(text)
     onDone(id)
   }
@@ -55,7 +50,7 @@ export default function SegmentForm({
     const now = await look()
     const found = changesSince(before, now)
     if (found.length > 0) {
-      setBefore(now)
+      kept.rebase(now)
       return setNewer({ segment: now, found })
     }
     await changing.send({ path: { segment_id: before.id }, body })
@@ -79,21 +74,13 @@ export default function SegmentForm({
           if (ready) void save().catch(setFailed)
         }}
       >
-        {isKept && (
-          <p className="notice">
-            <span>{t('This is what you typed before and did not save.')}</span>
-            <button
-              type="button"
-              className="chip small"
-              onClick={() => {
-                drop()
-                setIsKept(false)
-                setDraft(segment ? draftOf(segment) : NEW)
-              }}
-            >
-              {t('Begin anew')}
-            </button>
-          </p>
+        {kept.isOld && (
+          <KeptNotice
+            onDiscard={() => {
+              kept.discard()
+              setNewer(undefined)
+            }}
+          />
         )}
         <div className="segment-form-parts">
           <div className="form">
@@ -114,7 +101,7 @@ export default function SegmentForm({
             <ListField
               list={draft.list}
               listed={before?.listed ?? null}
-              fault={faults.find(({ field }) => field?.startsWith('user_ids'))?.message}
+              fault={[...faults, ...(preview.read.error?.details ?? [])].find(({ field }) => field?.startsWith('user_ids'))?.message}
               onChange={list => change({ list })}
             />
           </div>
@@ -132,7 +119,7 @@ export default function SegmentForm({
           <Newer
             found={newer.found}
             onTake={() => {
-              change(draftOf(newer.segment))
+              kept.take(newer.segment)
               setNewer(undefined)
             }}
           />
@@ -144,7 +131,14 @@ export default function SegmentForm({
           ) : (
             <ShowTheCall name="v4CreateSegment" input={{ body }} />
           )}
-          <Button variant="default" size="xs" onClick={onClose}>
+          <Button
+            variant="default"
+            size="xs"
+            onClick={() => {
+              kept.done()
+              onClose()
+            }}
+          >
             {t('Cancel')}
           </Button>
           <Button type="submit" size="xs" loading={making.isPending || changing.isPending} disabled={!ready}>

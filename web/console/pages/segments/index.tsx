@@ -94,7 +94,7 @@ export default function Segments() {
         <DataState
           of={read}
           shape="table"
-          isEmpty={({ data }) => data.length === 0}
+          isEmpty={({ data }) => data.length === 0 && search.after === undefined}
           empty={
             <Empty
               icon="segment"

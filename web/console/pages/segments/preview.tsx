@@ -18,13 +18,13 @@ export function Preview({
   return (
     <section className="segment-preview" aria-label={t('Who would be in it')}>
       <h3>{t('Who would be in it now')}</h3>
-      {isRefused && <p className="segment-note">{t('The conditions are not complete yet: see what stands below them.')}</p>}
+      {isRefused && <p className="segment-note">{t('Something is not complete yet: see what stands in the form.')}</p>}
       {error && !isRefused && <Fault error={error} retry={read.refetch} />}
       {data === undefined && !error && isWhole && <Bars rows={5} />}
       {data === undefined && !isWhole && <p className="segment-note">{t('A condition has no value yet.')}</p>}
       {data && (
-        <div className={isOld ? 'stale' : undefined} aria-busy={isOld || undefined} aria-live="polite">
-          <p className="segment-size-line">
+        <div className={isOld ? 'stale' : undefined} aria-busy={isOld || undefined}>
+          <p className="segment-size-line" aria-live="polite">
             <Size of={data} />
           </p>
           {data.unknown_user_ids.length > 0 && (

@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import type { Segment } from '../../../../clients/typescript/src/index.ts'
 import { useRead } from '../../data/read.ts'
 import { t } from '../../parts/t.ts'
@@ -8,8 +8,20 @@ import { Size } from './people.tsx'
 export function SizeCell({ of: segment, isAsked }: { of: Segment; isAsked: boolean }) {
   const [own, setOwn] = useState(false)
   const wanted = own || isAsked
-  const { data, error, isFetching, refetch } = useRead('v4PreviewSegment', { body: sizeBody(segment) }, { when: wanted, topics: [] })
-  if (data) return <Size of={data} />
+  const body = sizeBody(segment)
+  const question = JSON.stringify(body)
+  const [answered, setAnswered] = useState<string>()
+  // Once: a page of counts that are asked for again whenever somebody comes back to the window keeps the environment busy.
+  const { data, error, isFetching, isPlaceholderData, refetch } = useRead(
+    'v4PreviewSegment',
+    { body },
+    { when: wanted && answered !== question },
+  )
+  const isAnswered = data !== undefined && !isPlaceholderData && !isFetching
+  useEffect(() => {
+    if (isAnswered) setAnswered(question)
+  }, [isAnswered, question])
+  if (data && !isPlaceholderData) return <Size of={data} />
   if (error && !isFetching)
     return (
       <button type="button" className="chip small" title={error.message} onClick={() => void refetch()}>

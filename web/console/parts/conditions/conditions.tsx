@@ -113,7 +113,7 @@ function Rule({
           type="button"
           className={negate ? 'chip small on' : 'chip small'}
           aria-pressed={negate}
-          title={t('Turns this condition round')}
+          title={t('The opposite of this condition')}
           onClick={() => onChange({ ...condition, negate: !negate })}
         >
           {t('not')}

@@ -12,11 +12,12 @@ type Row = { id: string; name: string }
 const MOST = 1_000
 const LIMIT = { query: { limit: 100 } }
 
-type Pages = { data: Row[] | undefined; hasNextPage: boolean; isFetching: boolean; more: () => void }
+type Pages = { data: Row[] | undefined; hasNextPage: boolean; isFetching: boolean; isError: boolean; more: () => void }
 
 function useAll(pages: Pages): Row[] {
-  const { data, hasNextPage, isFetching, more } = pages
-  const isMore = hasNextPage && !isFetching && (data?.length ?? 0) < MOST
+  const { data, hasNextPage, isFetching, isError, more } = pages
+  // What was refused, such as a question too many, is not asked for again with each render.
+  const isMore = hasNextPage && !isFetching && !isError && (data?.length ?? 0) < MOST
   useEffect(() => {
     if (isMore) more()
   })

@@ -77,5 +77,5 @@ function timeText(value: string, comparator: ConditionInput['comparator'], how: 
   const span = form.n === '' ? '…' : counted(Number(form.n), ...UNITS[form.unit])
   if (comparator === 'gt' || comparator === 'gte') return t('within the last {span}', { span })
   if (comparator === 'lt' || comparator === 'lte') return t('more than {span} ago', { span })
-  return t('{how} the second {span} ago', { how, span })
+  return comparator === 'ne' ? t('not exactly {span} ago', { span }) : t('exactly {span} ago', { span })
 }
