@@ -35,6 +35,7 @@ test('every POST accepts a key, except those whose effect needs none or whose an
     'v4CreateEvents',
     'v4CreateNotificationChannel',
     'v4EvaluateUserRemoteConfigurations',
+    'v4PreviewSegment',
     'v4RegenerateProjectSecret',
   ])
   expect(repeatable.filter(({ method }) => method !== 'POST')).toEqual([])
