@@ -55,7 +55,7 @@ describe('?tools=find', () => {
     const few = await newGrant(api, api.project, { scopes: ['products:read'] })
     const client = await finding(few.token)
     const found = (await call(client, 'find_operations')).content.result.operations
-    expect(found.map(({ name }: { name: string }) => name)).toEqual(['list_products', 'get_product'])
+    expect(found.map(({ name }: { name: string }) => name)).toEqual(['list_products', 'list_unmapped_products', 'get_product'])
     const raw = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'call_operation', arguments: { name: 'list_events' } } }
     const refused = await api.call('POST', '/mcp?tools=find', { key: few.token, raw: JSON.stringify(raw) })
     expect([refused.status, refused.body.error.code]).toEqual([403, 'insufficient_scope'])

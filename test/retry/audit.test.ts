@@ -6,7 +6,7 @@ import { projectFor } from '../harness/operation-project.ts'
 import { unique } from '../harness/resource-makers.ts'
 
 /** Operations without entries: facts and decisions that are stored as such, by the thousand, and operations that change nothing. */
-const UNRECORDED = ['v4BacktestAutomation', 'v4CreateEvents', 'v4EvaluateUserRemoteConfigurations']
+const UNRECORDED = ['v4BacktestAutomation', 'v4CreateEvents', 'v4EvaluateUserRemoteConfigurations', 'v4PreviewSegment']
 
 let api: TestApi
 beforeAll(async () => {
