@@ -11300,9 +11300,7 @@ export interface components {
             code: string;
             /** @description Name of the view, or title of the chart. */
             title: string;
-            query: {
-                [key: string]: unknown;
-            };
+            query: components["schemas"]["AnalyticsViewQuery"];
             /** @enum {string} */
             unit: "hour" | "day" | "week" | "month";
             /** @enum {string} */

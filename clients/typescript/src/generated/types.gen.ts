@@ -5376,9 +5376,7 @@ export type ScheduledReportRunChart = {
      * Name of the view, or title of the chart.
      */
     title: string;
-    query: {
-        [key: string]: unknown;
-    };
+    query: AnalyticsViewQuery;
     unit: 'hour' | 'day' | 'week' | 'month';
     measure: 'usd' | 'count' | 'percent';
     currency: string;
