@@ -174,7 +174,12 @@ export const v4DeleteScheduledReport = inTransaction(
 
 const runsUrl = (report: string) => `/v4/scheduled-reports/${report}/runs`
 
-const run = (row: ReportRunRow) => ({ object: 'scheduled_report_run' as const, url: `/v4/scheduled-report-runs/${row.id}`, ...row })
+const run = (row: ReportRunRow) => ({
+  object: 'scheduled_report_run' as const,
+  url: `/v4/scheduled-report-runs/${row.id}`,
+  ...row,
+  charts: row.charts?.map(chart => ({ ...chart, query: chart.query as Question })) ?? null,
+})
 
 const accepted = ({ id, report_id }: ReportRunRow, message: string) => ({
   object: 'operation' as const,
