@@ -28,11 +28,33 @@ const BY_NAME = [
 
 // Of this hour: see test/harness/effort.ts.
 process.env.TEST_TURN ??= String(Math.floor(Date.now() / 3_600_000))
+const turn = Number(process.env.TEST_TURN)
+
+/** Files that take long and are akin: one of each pair in one hour, the other in the next. Who names a file, or tries all (TEST_EFFORT=1), runs it. */
+const PAIRS: [string, string][] = [
+  ['crash/export', 'crash/reports'],
+  ['crash/service', 'crash/postgres'],
+  ['crash/stores', 'crash/pulls'],
+  ['crash/erasure', 'crash/rebuild'],
+  ['crash/frozen-pools', 'crash/frozen'],
+  ['crash/receivers', 'crash/deliveries'],
+  ['crash/clock-jump', 'crash/facts'],
+  ['crash/report-charts', 'crash/known-answers'],
+  ['reporting/exports/erasure', 'reporting/exports/erasure-faults'],
+  ['console/figures', 'console/overview'],
+  ['operators/browser', 'docs/browser'],
+  ['embedded/npm-start', 'embedded/join'],
+  ['mcp/scopes', 'mcp/direct'],
+  ['engine/bullmq', 'engine/silence'],
+  ['analytics/figures/cdnow', 'analytics/figures/laws'],
+]
+const isWhole = Number(process.env.TEST_EFFORT) >= 1
+const notNow = isNamed || isDeno || isWhole ? [] : PAIRS.map(pair => pair[(turn + 1) % 2]!)
 
 export default defineConfig({
   test: {
     include: isDeno && !isNamed ? filesOf(Object.values(ON_DENO).flat()) : ALL,
-    exclude: [...configDefaults.exclude, ...(isDeno ? filesOf(NEVER_ON_DENO) : []), ...(isNamed ? [] : filesOf(BY_NAME))],
+    exclude: [...configDefaults.exclude, ...filesOf([...(isDeno ? NEVER_ON_DENO : []), ...(isNamed ? [] : BY_NAME), ...notNow])],
     globalSetup: ['memory', 'redis-server', 'postgres', 'debian-postgres', 'built'].map(name => `test/harness/${name}.ts`),
     setupFiles: ['test/harness/each-file.ts'],
     reporters: ['default', new Slowest()],
