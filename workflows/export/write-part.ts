@@ -2,7 +2,7 @@ import type { Hash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
-import { type CopyToStreamQuery, to as copyTo } from 'pg-copy-streams'
+import { to as copyTo } from 'pg-copy-streams'
 import type { Part } from '../../domain/reporting/exports/export.ts'
 import { type Bound, type ExportSource, partRange } from '../../domain/reporting/exports/parts.ts'
 import { copyRows, exportColumnsOf } from '../../domain/reporting/exports/statement.ts'
@@ -50,36 +50,24 @@ async function* hashed(source: AsyncIterable<Buffer>, hash: Hash): AsyncGenerato
   }
 }
 
-/**
- * Resolves when the server has ended the statement. Its rows end before, and only the end says how many they were: a file whose last bytes arrived alone
- * would count none.
- */
-function completionOf(copy: CopyToStreamQuery): Promise<void> {
-  const complete = new Promise<void>((resolve, reject) => {
-    copy.on('error', reject)
-    Object.assign(copy, { handleReadyForQuery: () => resolve() })
-  })
-  // The error is that of the stream as well.
-  complete.catch(() => {})
-  return complete
-}
-
 /** Copies the rows of one part into storage; with gzip the part is a complete member. */
 export async function writePart(options: PartOptions): Promise<Part> {
   const { pool, storage, job, file, name, hash, signal } = options
   const client = await pool.connect()
   let failure: unknown
   try {
+    // On Deno the rows of a COPY never come if it is the first statement on a connection that has been idle.
+    await client.query('begin read only')
     const range = partRange(job, options.after, options.upto)
     const copy = client.query(copyTo(copyRows(job, range), { highWaterMark: 64 * 1024 }))
     const plain = Readable.from(content(copy, options), { objectMode: false, highWaterMark: 64 * 1024 })
     const zipped = job.compression === 'gzip' ? createGzip({ level: 6 }) : undefined
-    const complete = completionOf(copy)
     // The reader of a stream gets its error. A stream without reader (the storage failed first) must not end the process with it.
     for (const stream of [copy, plain, zipped]) stream?.on('error', () => {})
     const zipping = zipped ? pipeline(plain, zipped, { signal }) : undefined
     const [{ bytes }] = await Promise.all([storage.writePart(file, name, hashed(zipped ?? plain, hash), signal), zipping])
-    await complete
+    // The rows end before their statement does, and only its end says how many they were: the commit is answered after it.
+    await client.query('commit')
     return { name, rows: copy.rowCount, bytes }
   } catch (error) {
     failure = error

@@ -131,6 +131,6 @@ function selectOf({ type, format, include, formulaGuard }: FileShape): string {
 // unchanged. COPY's own text format would double every backslash.
 const COPY_OPTIONS = { csv: 'format csv', json: `format csv, quote e'\\x01', delimiter e'\\x02'` }
 
-/** One statement: the rows are those of one moment, without a transaction around it. */
+/** The rows of a part as text. COPY takes no parameters, so the values of the range are literals. */
 export const copyRows = (shape: FileShape, range: PartRange): string =>
   `copy (${selectRows(shape, range)}) to stdout with (${shape.format === 'csv' || shape.format === 'parquet' ? COPY_OPTIONS.csv : COPY_OPTIONS.json})`

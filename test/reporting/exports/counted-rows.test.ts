@@ -18,14 +18,16 @@ const message = (code: string, content = '') => {
 type Copy = {
   submit(connection: object): void
   handleCommandComplete(message: { text: string }): void
-  handleReadyForQuery(): void
 }
 
 test('counts the rows of a file whose last message comes alone', async () => {
   let copy: Copy | undefined
   const stream = new PassThrough()
   stream.on('data', () => {})
-  const query = (given: Copy) => {
+  // A statement after the COPY is answered when the COPY has ended.
+  const ended = Promise.withResolvers<void>()
+  const query = (given: Copy | string) => {
+    if (typeof given === 'string') return given === 'commit' ? ended.promise : Promise.resolve()
     copy = given
     given.submit({ stream, query: () => {} })
     stream.write(Buffer.concat([message('H', '\0\0\0'), message('d', '1\n'), message('d', '2\n'), message('c')]))
@@ -38,7 +40,7 @@ test('counts the rows of a file whose last message comes alone', async () => {
       for await (const chunk of content) bytes += chunk.length
       setTimeout(() => {
         copy!.handleCommandComplete({ text: 'COPY 2' })
-        copy!.handleReadyForQuery()
+        ended.resolve()
       }, 20)
       return { bytes }
     },
