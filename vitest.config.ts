@@ -47,6 +47,12 @@ const PAIRS: [string, string][] = [
   ['mcp/scopes', 'mcp/direct'],
   ['engine/bullmq', 'engine/silence'],
   ['analytics/figures/cdnow', 'analytics/figures/laws'],
+  ['crash/kills', 'crash/points'],
+  ['crash/redis-load', 'crash/redis'],
+  ['plans/set-aside', 'plans/without-statistics'],
+  ['plans/callers-while-growing', 'plans/beside-waiting-jobs'],
+  ['purchases/stores/isolation', 'purchases/stores/walk-through'],
+  ['purchases/stores/invoice-money', 'purchases/store-facts/orders'],
 ]
 const isWhole = Number(process.env.TEST_EFFORT) >= 1
 const notNow = isNamed || isDeno || isWhole ? [] : PAIRS.map(pair => pair[(turn + 1) % 2]!)
