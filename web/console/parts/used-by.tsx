@@ -67,7 +67,7 @@ export function HeldBy({ of }: { of: Uses }) {
   const holding = preventing(of)
   if (holding.length === 0) return null
   return (
-    <section aria-label={t('Used by')}>
+    <section aria-label={t('What keeps it')}>
       <p className="form-label">{t('Stop or change this first')}</p>
       <Kinds of={holding} />
       {of.used_by_has_more && <p className="soft used-by-none">{t('There may be more than is listed here.')}</p>}
