@@ -1,5 +1,6 @@
 import './meanwhile.css'
 import { Button } from '@mantine/core'
+import { useState } from 'react'
 import { type AnyInput, addressOfCall, type Input, type OperationName, type Result } from '../data/operations.ts'
 import { usePlace } from '../data/place.ts'
 import { request } from '../data/request.ts'
@@ -20,6 +21,33 @@ export const differences = (before: object, now: object, fields: Readonly<Record
     const [was, is] = [(before as Record<string, unknown>)[field], (now as Record<string, unknown>)[field]]
     return was === is ? [] : [{ field: label, theirs: is === null || is === '' ? t('nothing') : String(is) }]
   })
+
+/**
+ * What a form began with; undefined: it makes something. `isStill` looks whether that is what is stored; where somebody has changed it, the newer one takes
+ * its place, and `newer` has it until it is taken.
+ */
+export function useBefore<Stored extends object, First extends Stored | undefined>(
+  first: First,
+  look: () => Promise<Stored>,
+  fields: Readonly<Record<string, string>>,
+  inWords: (of: Stored) => object = of => of,
+) {
+  const [before, setBefore] = useState<First | Stored>(first)
+  const [newer, setNewer] = useState<{ of: Stored; found: Difference[] }>()
+  return {
+    before,
+    newer,
+    taken: () => setNewer(undefined),
+    async isStill(): Promise<boolean> {
+      const now = await look()
+      const found = before === undefined ? [] : differences(inWords(before), inWords(now), fields)
+      if (found.length === 0) return true
+      setBefore(now)
+      setNewer({ of: now, found })
+      return false
+    },
+  }
+}
 
 /** The newer version beside one's own, which stays in the form. */
 export const Newer = ({ found, onTake }: { found: readonly Difference[]; onTake: () => void }) => (

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import type { Product } from '../../../../clients/typescript/src/index.ts'
 import { useOne, useWrite } from '../../data/write.ts'
 import { Fault } from '../../parts/fault.tsx'
-import { type Difference, differences, Newer, useLook } from '../../parts/meanwhile.tsx'
+import { Newer, useBefore, useLook } from '../../parts/meanwhile.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
@@ -14,23 +14,16 @@ const CHANGES = ['v4ListProducts', 'v4GetProduct', 'v4GetEntitlement', 'v4ListUn
 
 /** Changes a product: only what is not as it was is sent. */
 export default function EditProduct({ product, onClose }: { product: Product; onClose: () => void }) {
-  const [before, setBefore] = useState(product)
   const [draft, setDraft] = useState<Draft>(() => draftOf(product))
-  const [newer, setNewer] = useState<{ product: Product; found: Difference[] }>()
   const [failed, setFailed] = useState<unknown>()
   const path = { product_id: product.id }
-  const look = useLook('v4GetProduct', { path })
+  const { before, newer, taken, isStill } = useBefore(product, useLook('v4GetProduct', { path }), FIELDS, inWords)
   const { send, isPending, error } = useWrite('v4UpdateProduct', { changes: CHANGES })
   const body = changedFields(before, draft)
   const save = useOne(async () => {
     setFailed(undefined)
     try {
-      const now = await look()
-      const found = differences(inWords(before), inWords(now), FIELDS)
-      if (found.length > 0) {
-        setBefore(now)
-        return setNewer({ product: now, found })
-      }
+      if (!(await isStill())) return
       await send({ path, body })
       say(t('{id} is saved', { id: product.id }))
       onClose()
@@ -57,8 +50,8 @@ export default function EditProduct({ product, onClose }: { product: Product; on
         <Newer
           found={newer.found}
           onTake={() => {
-            setDraft(draftOf(newer.product))
-            setNewer(undefined)
+            setDraft(draftOf(newer.of))
+            taken()
           }}
         />
       )}

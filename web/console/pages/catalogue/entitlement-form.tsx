@@ -3,7 +3,7 @@ import { useState } from 'react'
 import type { Entitlement } from '../../../../clients/typescript/src/index.ts'
 import { useOne, useWrite } from '../../data/write.ts'
 import { Fault } from '../../parts/fault.tsx'
-import { type Difference, differences, Newer, useLook } from '../../parts/meanwhile.tsx'
+import { Newer, useBefore, useLook } from '../../parts/meanwhile.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
@@ -23,14 +23,17 @@ export default function EntitlementForm({
   onClose: () => void
   onDone: (id: string) => void
 }) {
-  const [before, setBefore] = useState(entitlement)
   const [id, setId] = useState(entitlement?.id ?? '')
   const [description, setDescription] = useState(entitlement?.description ?? '')
   const [products, setProducts] = useState<string[]>(() => [...(entitlement?.product_ids ?? [])])
-  const [newer, setNewer] = useState<{ entitlement: Entitlement; found: Difference[] }>()
   const [failed, setFailed] = useState<unknown>()
   const path = { entitlement_id: entitlement?.id ?? '' }
-  const look = useLook('v4GetEntitlement', { path })
+  const { before, newer, taken, isStill } = useBefore(
+    entitlement,
+    useLook('v4GetEntitlement', { path }),
+    { description: t('Description'), products: t('Products') },
+    inWords,
+  )
   const making = useWrite('v4CreateEntitlement', { changes: CHANGES })
   const changing = useWrite('v4UpdateEntitlement', { changes: CHANGES })
   const error = making.error ?? changing.error
@@ -48,12 +51,7 @@ export default function EntitlementForm({
         say(t('{id} is made', { id: made.id }))
         return onDone(made.id)
       }
-      const now = await look()
-      const found = differences(inWords(before), inWords(now), { description: t('Description'), products: t('Products') })
-      if (found.length > 0) {
-        setBefore(now)
-        return setNewer({ entitlement: now, found })
-      }
+      if (!(await isStill())) return
       await changing.send({ path, body: changed! })
       say(t('{id} is saved', { id: before.id }))
       onDone(before.id)
@@ -113,9 +111,9 @@ export default function EntitlementForm({
         <Newer
           found={newer.found}
           onTake={() => {
-            setDescription(newer.entitlement.description ?? '')
-            setProducts([...newer.entitlement.product_ids])
-            setNewer(undefined)
+            setDescription(newer.of.description ?? '')
+            setProducts([...newer.of.product_ids])
+            taken()
           }}
         />
       )}

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import type { Offering } from '../../../../clients/typescript/src/index.ts'
 import { useOne, useWrite } from '../../data/write.ts'
 import { Fault } from '../../parts/fault.tsx'
-import { type Difference, differences, Newer, useLook } from '../../parts/meanwhile.tsx'
+import { Newer, useBefore, useLook } from '../../parts/meanwhile.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
@@ -23,13 +23,11 @@ export default function OfferingForm({
   onClose: () => void
   onDone: (id: string) => void
 }) {
-  const [before, setBefore] = useState(offering)
   const [id, setId] = useState(offering?.id ?? '')
   const [products, setProducts] = useState<string[]>(() => [...(offering?.product_ids ?? [])])
-  const [newer, setNewer] = useState<{ offering: Offering; found: Difference[] }>()
   const [failed, setFailed] = useState<unknown>()
   const path = { offering_id: offering?.id ?? '' }
-  const look = useLook('v4GetOffering', { path })
+  const { before, newer, taken, isStill } = useBefore(offering, useLook('v4GetOffering', { path }), { products: t('Products') }, inWords)
   const making = useWrite('v4CreateOffering', { changes: CHANGES })
   const changing = useWrite('v4UpdateOffering', { changes: CHANGES })
   const error = making.error ?? changing.error
@@ -43,12 +41,7 @@ export default function OfferingForm({
         say(t('{id} is made', { id: made.id }))
         return onDone(made.id)
       }
-      const now = await look()
-      const found = differences(inWords(before), inWords(now), { products: t('Products') })
-      if (found.length > 0) {
-        setBefore(now)
-        return setNewer({ offering: now, found })
-      }
+      if (!(await isStill())) return
       await changing.send({ path, body: { product_ids: products } })
       say(t('{id} is saved', { id: before.id }))
       onDone(before.id)
@@ -99,8 +92,8 @@ export default function OfferingForm({
         <Newer
           found={newer.found}
           onTake={() => {
-            setProducts([...newer.offering.product_ids])
-            setNewer(undefined)
+            setProducts([...newer.of.product_ids])
+            taken()
           }}
         />
       )}

@@ -7,7 +7,7 @@ import { Conditions } from '../../parts/conditions/conditions.tsx'
 import { conditionsInWords } from '../../parts/conditions/words.ts'
 import { Fault } from '../../parts/fault.tsx'
 import { percentText } from '../../parts/growth/words.ts'
-import { type Difference, differences, Newer, useLook } from '../../parts/meanwhile.tsx'
+import { Newer, useBefore, useLook } from '../../parts/meanwhile.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
@@ -48,14 +48,17 @@ export default function ConfigurationForm({
   onDone: (id: string) => void
   onClose: () => void
 }) {
-  const [before, setBefore] = useState(configuration)
   const [draft, setDraft] = useState(() => draftOf(configuration))
-  const [newer, setNewer] = useState<{ of: RemoteConfiguration; found: Difference[] }>()
   const [failed, setFailed] = useState<unknown>()
   const making = useWrite('v4CreateRemoteConfiguration', CHANGES)
   const changing = useWrite('v4UpdateRemoteConfiguration', CHANGES)
   const path = { config_id: configuration?.id ?? '' }
-  const look = useLook('v4GetRemoteConfiguration', { path })
+  const { before, newer, taken, isStill } = useBefore<RemoteConfiguration, RemoteConfiguration | undefined>(
+    configuration,
+    useLook('v4GetRemoteConfiguration', { path }),
+    FIELDS,
+    inWords,
+  )
   const change = (part: Partial<Draft>) => setDraft(last => ({ ...last, ...part }))
   const body = bodyOf(draft)
   const error = making.error ?? changing.error
@@ -68,12 +71,7 @@ export default function ConfigurationForm({
       say(t('The draft is made'))
       return onDone(id)
     }
-    const now = await look()
-    const found = differences(inWords(before), inWords(now), FIELDS)
-    if (found.length > 0) {
-      setBefore(now)
-      return setNewer({ of: now, found })
-    }
+    if (!(await isStill())) return
     await changing.send({ path, body })
     say(t('The configuration is saved'))
     onDone(before.id)
@@ -135,7 +133,7 @@ export default function ConfigurationForm({
             found={newer.found}
             onTake={() => {
               setDraft(draftOf(newer.of))
-              setNewer(undefined)
+              taken()
             }}
           />
         )}

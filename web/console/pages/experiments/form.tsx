@@ -5,7 +5,7 @@ import type { Experiment } from '../../../../clients/typescript/src/index.ts'
 import { useOne, useWrite } from '../../data/write.ts'
 import { Conditions } from '../../parts/conditions/conditions.tsx'
 import { Fault } from '../../parts/fault.tsx'
-import { type Difference, differences, Newer, useLook } from '../../parts/meanwhile.tsx'
+import { Newer, useBefore, useLook } from '../../parts/meanwhile.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
@@ -26,14 +26,12 @@ export default function ExperimentForm({
   onDone: (id: string) => void
   onClose: () => void
 }) {
-  const [before, setBefore] = useState(experiment)
   const [draft, setDraft] = useState(() => draftOf(experiment))
-  const [newer, setNewer] = useState<{ of: Experiment; found: Difference[] }>()
   const [failed, setFailed] = useState<unknown>()
   const making = useWrite('v4CreateExperiment', CHANGES)
   const changing = useWrite('v4UpdateExperiment', CHANGES)
   const path = { experiment_id: experiment?.id ?? '' }
-  const look = useLook('v4GetExperiment', { path })
+  const { before, newer, taken, isStill } = useBefore(experiment, useLook('v4GetExperiment', { path }), FIELDS, inWords)
   const body = before === undefined ? bodyOf(draft) : changed(before, draft)
   const error = making.error ?? changing.error
   const isDraft = experiment === undefined || experiment.status === 'draft'
@@ -52,12 +50,7 @@ export default function ExperimentForm({
       say(t('The draft is made'))
       return onDone(id)
     }
-    const now = await look()
-    const found = differences(inWords(before), inWords(now), FIELDS)
-    if (found.length > 0) {
-      setBefore(now)
-      return setNewer({ of: now, found })
-    }
+    if (!(await isStill())) return
     await changing.send({ path, body })
     say(t('The experiment is saved'))
     onDone(before.id)
@@ -95,7 +88,7 @@ export default function ExperimentForm({
             found={newer.found}
             onTake={() => {
               setDraft(draftOf(newer.of))
-              setNewer(undefined)
+              taken()
             }}
           />
         )}

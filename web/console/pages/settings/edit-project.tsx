@@ -3,7 +3,7 @@ import { useState } from 'react'
 import type { ProjectSettings } from '../../../../clients/typescript/src/index.ts'
 import { useOne, useWrite } from '../../data/write.ts'
 import { Fault } from '../../parts/fault.tsx'
-import { type Difference, differences, Newer, useLook } from '../../parts/meanwhile.tsx'
+import { Newer, useBefore, useLook } from '../../parts/meanwhile.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
 
@@ -17,22 +17,15 @@ const textsOf = (settings: ProjectSettings): Record<Field, string> => ({
 })
 
 export default function EditProject({ settings, onClose }: { settings: ProjectSettings; onClose: () => void }) {
-  const [before, setBefore] = useState(settings)
   const [form, setForm] = useState(textsOf(settings))
-  const [newer, setNewer] = useState<{ settings: ProjectSettings; found: Difference[] }>()
   const [failed, setFailed] = useState<unknown>()
-  const look = useLook('v4GetProjectSettings', {})
+  const { newer, taken, isStill } = useBefore(settings, useLook('v4GetProjectSettings', {}), FIELDS)
   const { send, isPending, error } = useWrite('v4UpdateProjectSettings', { changes: ['v4GetProjectSettings', 'v4ListAuditLog'] })
   const faultOf = (field: string) => error?.details.find(detail => detail.field === field)?.message
 
   const save = useOne(async () => {
     setFailed(undefined)
-    const now = await look()
-    const found = differences(before, now, FIELDS)
-    if (found.length > 0) {
-      setBefore(now)
-      return setNewer({ settings: now, found })
-    }
+    if (!(await isStill())) return
     await send({
       body: {
         project_name: form.project_name.trim(),
@@ -68,8 +61,8 @@ export default function EditProject({ settings, onClose }: { settings: ProjectSe
           <Newer
             found={newer.found}
             onTake={() => {
-              setForm(textsOf(newer.settings))
-              setNewer(undefined)
+              setForm(textsOf(newer.of))
+              taken()
             }}
           />
         )}

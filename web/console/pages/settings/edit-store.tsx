@@ -3,7 +3,7 @@ import { useState } from 'react'
 import type { StoreConfig } from '../../../../clients/typescript/src/index.ts'
 import { useOne, useWrite } from '../../data/write.ts'
 import { Fault } from '../../parts/fault.tsx'
-import { type Difference, differences, Newer, useLook } from '../../parts/meanwhile.tsx'
+import { Newer, useBefore, useLook } from '../../parts/meanwhile.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
 import { type Platform, STORES } from './store-fields.ts'
@@ -13,14 +13,15 @@ const valuesOf = (config: StoreConfig) => config as unknown as Record<string, st
 /** Only what is changed is sent. A secret stays unless another one is typed. */
 export function EditStore({ platform, config, onClose }: { platform: Platform; config: StoreConfig; onClose: () => void }) {
   const { title, fields, secrets } = STORES[platform]
-  const [before, setBefore] = useState(config)
   const textsOf = (from: StoreConfig) => Object.fromEntries(Object.keys(fields).map(name => [name, String(valuesOf(from)[name] ?? '')]))
   const [form, setForm] = useState<Record<string, string>>(() => textsOf(config))
   const [typed, setTyped] = useState<Record<string, string>>({})
   const [enabled, setEnabled] = useState(config.enabled)
-  const [newer, setNewer] = useState<{ config: StoreConfig; found: Difference[] }>()
   const [failed, setFailed] = useState<unknown>()
-  const look = useLook('v4GetStoreConfig', { path: { platform } })
+  const { before, newer, taken, isStill } = useBefore(config, useLook('v4GetStoreConfig', { path: { platform } }), {
+    ...fields,
+    enabled: t('On'),
+  })
   const { send, isPending, error } = useWrite('v4UpdateStoreConfig', { changes: ['v4GetStoreConfig', 'v4ListAlerts', 'v4ListAuditLog'] })
   const faultOf = (field: string) => error?.details.find(detail => detail.field === field)?.message
 
@@ -35,12 +36,7 @@ export function EditStore({ platform, config, onClose }: { platform: Platform; c
   }
   const save = useOne(async () => {
     setFailed(undefined)
-    const now = await look()
-    const found = differences(before, now, { ...fields, enabled: t('On') })
-    if (found.length > 0) {
-      setBefore(now)
-      return setNewer({ config: now, found })
-    }
+    if (!(await isStill())) return
     await send({ path: { platform }, body: changed })
     say(t('{title} is saved', { title }))
     onClose()
@@ -91,9 +87,9 @@ export function EditStore({ platform, config, onClose }: { platform: Platform; c
           <Newer
             found={newer.found}
             onTake={() => {
-              setForm(textsOf(newer.config))
-              setEnabled(newer.config.enabled)
-              setNewer(undefined)
+              setForm(textsOf(newer.of))
+              setEnabled(newer.of.enabled)
+              taken()
             }}
           />
         )}
