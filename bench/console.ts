@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import { startBrowser } from '../test/harness/browser.ts'
 import { builtConsole } from '../test/harness/built-console.ts'
@@ -16,6 +17,8 @@ import { startOnce } from './start.ts'
 const CHARTS = ['mrr', 'sales', 'active-subscriptions', 'mrr-movement']
 const PAGES = ['Overview', 'Charts', 'Cohorts', 'Customers', 'Events']
 const PER_SECOND = 200
+/** ms after which the last page of a round has what it fetches: that is no part of the navigation that follows. */
+const STILL_MS = 1_500
 /** ms; the last one in MB. */
 const GOALS = { navigation: 600, change: 200, page: 150, task: 50, start: 50, memory: 5 }
 
@@ -151,6 +154,7 @@ async function oneRound(page: Page, url: string, times: Times): Promise<void> {
     times.change.push(await change(page, () => page.getByRole('button', { name: /^Remove the filter/ }).click()))
   }
   for (const title of PAGES) times.page.push(await turnTo(page, title))
+  await sleep(STILL_MS)
   const last = <One>(of: One[], count: number, what: (one: One) => number) =>
     of
       .slice(-count)
