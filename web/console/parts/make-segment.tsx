@@ -8,6 +8,7 @@ import { Fault } from './fault.tsx'
 import { counted, t } from './t.ts'
 import { useGo } from './to.tsx'
 import { say } from './undo.tsx'
+import { Send } from './send.tsx'
 
 /** A list of a segment takes no more people, and this asks no more pages for them. */
 const MOST_PEOPLE = 10_000
@@ -123,9 +124,9 @@ export default function MakeSegment<Name extends ListName>({ from, input, name: 
         <Button size="xs" variant="default" onClick={close}>
           {t('Cancel')}
         </Button>
-        <Button type="submit" size="xs" loading={isReading || isPending} disabled={name.trim() === '' || found?.isCut}>
+        <Send size="xs" loading={isReading || isPending} disabled={name.trim() === '' || found?.isCut}>
           {t('Make it')}
-        </Button>
+        </Send>
       </div>
     </form>
   )

@@ -7,6 +7,7 @@ import { useWrite } from '../data/write.ts'
 import { Fault } from './fault.tsx'
 import { t } from './t.ts'
 import { sayWithUndo } from './undo.tsx'
+import { Send } from './send.tsx'
 
 type Asked = Pick<AnalyticsViewInput, 'kind' | 'code' | 'query'> & { range: Range; name: string }
 
@@ -53,9 +54,9 @@ export default function SaveView({ asked, onClose }: { asked: Asked; onClose: ()
           <Button variant="default" onClick={onClose}>
             {t('Cancel')}
           </Button>
-          <Button type="submit" loading={isPending} disabled={name.trim() === ''}>
+          <Send loading={isPending} disabled={name.trim() === ''}>
             {t('Save')}
-          </Button>
+          </Send>
         </div>
       </form>
     </Modal>

@@ -1,4 +1,5 @@
 import { Button } from '@mantine/core'
+import { Act } from '../../parts/act.tsx'
 import type { Automation } from '../../../../clients/typescript/src/index.ts'
 import { Card } from '../../parts/card.tsx'
 import { Icon } from '../../parts/icon.tsx'
@@ -30,9 +31,9 @@ export default function Newer({
         <Button size="xs" variant="default" onClick={onTake}>
           {t('Take the newer one')}
         </Button>
-        <Button size="xs" onClick={onKeep}>
+        <Act denied={undefined} size="xs" onClick={onKeep}>
           {t('Save mine over it')}
-        </Button>
+        </Act>
       </div>
       <div className="newer-sides">
         <Side name={t('Theirs')} lines={their} other={my} />

@@ -1,4 +1,4 @@
-import { Button, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { Automation } from '../../../../clients/typescript/src/index.ts'
 import { useDryRun } from '../../data/dry-run.ts'
@@ -14,6 +14,7 @@ import { plain, t } from '../../parts/t.ts'
 import { useGo } from '../../parts/to.tsx'
 import { say } from '../../parts/undo.tsx'
 import { CHANGES } from './use-status.ts'
+import { Send } from '../../parts/send.tsx'
 
 const TEXTS = {
   delete: {
@@ -118,15 +119,14 @@ export function Ending({ how, automation, onClose }: { how: 'delete' | 'inactive
           ) : (
             <ShowTheCall name="v4UpdateAutomationStatus" input={stopped} />
           )}
-          <Button
-            type="submit"
+          <Send
             size="xs"
             className="button-danger"
             loading={write.isPending}
             disabled={typed !== id || plan.data === undefined || denied !== undefined}
           >
             {t(text.act)}
-          </Button>
+          </Send>
         </div>
       </form>
     </Drawer>

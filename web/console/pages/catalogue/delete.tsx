@@ -11,6 +11,7 @@ import { counted, plain, t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
 import { HeldBy, type Uses } from '../../parts/used-by.tsx'
 import { countText } from './words.ts'
+import { Send } from '../../parts/send.tsx'
 
 type Count = { count: number; has_more: boolean }
 type Operation = 'v4DeleteProduct' | 'v4DeleteOffering' | 'v4DeleteEntitlement'
@@ -102,9 +103,9 @@ export default function Delete<Name extends Operation>({
           <Button variant="default" size="xs" onClick={onClose}>
             {t('Cancel')}
           </Button>
-          <Button type="submit" size="xs" className="button-danger" loading={isPending} disabled={typed !== id || plan.data === undefined}>
+          <Send size="xs" className="button-danger" loading={isPending} disabled={typed !== id || plan.data === undefined}>
             {t('Delete it')}
-          </Button>
+          </Send>
         </div>
       </form>
     </Modal>

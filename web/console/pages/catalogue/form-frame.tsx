@@ -1,6 +1,7 @@
 import { Button, Modal } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { t } from '../../parts/t.ts'
+import { Send } from '../../parts/send.tsx'
 
 /** The window of a form: what it is, its fields, and the buttons. */
 export const FormFrame = ({
@@ -36,9 +37,9 @@ export const FormFrame = ({
         <Button variant="default" size="xs" onClick={onClose}>
           {t('Cancel')}
         </Button>
-        <Button type="submit" size="xs" loading={isPending} disabled={!ready}>
+        <Send size="xs" loading={isPending} disabled={!ready}>
           {save}
-        </Button>
+        </Send>
       </div>
     </form>
   </Modal>

@@ -10,6 +10,7 @@ import { Pick } from '../../parts/pick.tsx'
 import { t } from '../../parts/t.ts'
 import { sayWithUndo } from '../../parts/undo.tsx'
 import { type Links, linkOf, platformText, storeName } from './words.ts'
+import { Send } from '../../parts/send.tsx'
 
 const CHANGES = ['v4ListProducts', 'v4GetProduct', 'v4ListUnmappedProducts', 'v4GetEntitlement'] as const
 
@@ -93,9 +94,9 @@ export default function Link({ of, onClose }: { of: UnmappedProduct; onClose: ()
           <Button variant="default" size="xs" onClick={onClose}>
             {t('Cancel')}
           </Button>
-          <Button type="submit" size="xs" loading={isPending} disabled={chosen === undefined}>
+          <Send size="xs" loading={isPending} disabled={chosen === undefined}>
             {t('Link it')}
-          </Button>
+          </Send>
         </div>
       </form>
     </Modal>

@@ -7,6 +7,7 @@ import { Fault } from '../../parts/fault.tsx'
 import { t } from '../../parts/t.ts'
 import { sayWithUndo } from '../../parts/undo.tsx'
 import type { Question } from './question.ts'
+import { Send } from '../../parts/send.tsx'
 
 const KINDS = { release: 'Release', price_change: 'Price change', campaign: 'Campaign', other: 'Other' } as const
 type Kind = keyof typeof KINDS
@@ -60,9 +61,9 @@ export default function Annotate({ question: { zone, search, range }, onClose }:
           <Button variant="default" onClick={onClose}>
             {t('Cancel')}
           </Button>
-          <Button type="submit" loading={isPending} disabled={form.text.trim() === '' || form.day === ''}>
+          <Send loading={isPending} disabled={form.text.trim() === '' || form.day === ''}>
             {t('Annotate')}
-          </Button>
+          </Send>
         </div>
       </form>
     </Modal>

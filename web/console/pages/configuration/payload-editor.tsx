@@ -12,6 +12,7 @@ import { type Base, type Draft, draftOf, resultOf, turned, useKept } from './dra
 import { JsonEdit } from './json-edit.tsx'
 import { faultsOf, isSame, isSameTypes, newRow, payloadIn } from './payload.ts'
 import { RowFields } from './row-fields.tsx'
+import { Send } from '../../parts/send.tsx'
 
 const CHANGES = {
   changes: ['v4GetRemoteConfiguration', 'v4ListRemoteConfigurations', 'v4GetRemoteConfigurationPayloadMapping'],
@@ -169,9 +170,9 @@ export default function PayloadEditor({ id, stored, onClose }: { id: string; sto
         >
           {t('Discard')}
         </Button>
-        <Button type="submit" size="xs" loading={isUnderWay} disabled={!isUnsaved}>
+        <Send size="xs" loading={isUnderWay} disabled={!isUnsaved}>
           {newer ? t('Save mine') : t('Save the payload')}
-        </Button>
+        </Send>
       </div>
     </form>
   )

@@ -11,6 +11,7 @@ import { Newer, useBefore, useLook } from '../../parts/meanwhile.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
+import { Send } from '../../parts/send.tsx'
 
 type Draft = { name: string; key: string; percent: string; conditions: ConditionInput[] }
 
@@ -147,9 +148,9 @@ export default function ConfigurationForm({
           <Button variant="default" size="xs" onClick={onClose}>
             {t('Cancel')}
           </Button>
-          <Button type="submit" size="xs" loading={making.isPending || changing.isPending} disabled={!isReady}>
+          <Send size="xs" loading={making.isPending || changing.isPending} disabled={!isReady}>
             {configuration === undefined ? t('Make the draft') : newer ? t('Save mine') : t('Save')}
-          </Button>
+          </Send>
         </div>
       </form>
     </Modal>

@@ -1,4 +1,3 @@
-import { Button } from '@mantine/core'
 import { useState } from 'react'
 import type { CustomerData } from '../../../../clients/typescript/src/index.ts'
 import { usePages, useRead } from '../../data/read.ts'
@@ -12,6 +11,7 @@ import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { Time } from '../../parts/time.tsx'
 import { useGive } from './use-access.ts'
+import { Send } from '../../parts/send.tsx'
 
 const DAY = 86_400
 /** In days; null is without end. */
@@ -98,9 +98,9 @@ export function GiveAccess({ id, view, onClose }: { id: string; view: CustomerDa
             {error && <Fault error={error} />}
             <div className="form-actions">
               {chosen && <ShowTheCall name="v4GrantUserEntitlement" input={{ path: { user_id: id }, body }} />}
-              <Button type="submit" size="xs" loading={isPending} disabled={chosen === undefined || paid || now === undefined}>
+              <Send size="xs" loading={isPending} disabled={chosen === undefined || paid || now === undefined}>
                 {t('Give access')}
-              </Button>
+              </Send>
             </div>
           </form>
         )}

@@ -1,4 +1,4 @@
-import { Button, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { useId, useState } from 'react'
 import { usePlace } from '../../data/place.ts'
 import { useRead } from '../../data/read.ts'
@@ -10,6 +10,7 @@ import { Fault } from '../../parts/fault.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
+import { Send } from '../../parts/send.tsx'
 
 const CHANGES = { changes: ['v4ListCustomerTimeline', 'v4GetCustomer'] } as const
 
@@ -89,9 +90,9 @@ function Form({ id }: { id: string }) {
       {error && <Fault error={error} />}
       <div className="form-actions">
         <ShowTheCall name="v4CreateEvents" input={{ body: { events: [event] } }} />
-        <Button type="submit" size="xs" loading={isPending} disabled={name === '' || now === undefined}>
+        <Send size="xs" loading={isPending} disabled={name === '' || now === undefined}>
           {t('Send')}
-        </Button>
+        </Send>
       </div>
     </form>
   )

@@ -1,4 +1,4 @@
-import { Button, Checkbox, TextInput } from '@mantine/core'
+import { Checkbox, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { Experiment, ExperimentGroup } from '../../../../clients/typescript/src/index.ts'
 import { usePages } from '../../data/read.ts'
@@ -11,6 +11,7 @@ import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
 import { CHANGES } from './changes.ts'
+import { Send } from '../../parts/send.tsx'
 
 type Draft = { name: string; weight: string; is_control: boolean; config: string; offering: string }
 
@@ -162,9 +163,9 @@ export default function GroupForm({
           ) : (
             <ShowTheCall name="v4CreateExperimentGroup" input={{ path: { experiment_id: experiment.id }, body: bodyOf(draft) }} />
           )}
-          <Button type="submit" size="xs" loading={making.isPending || changing.isPending} disabled={!ready}>
+          <Send size="xs" loading={making.isPending || changing.isPending} disabled={!ready}>
             {group === undefined ? t('Add the group') : newer ? t('Save mine') : t('Save')}
-          </Button>
+          </Send>
         </div>
       </form>
     </Drawer>

@@ -1,8 +1,6 @@
-import { Button } from '@mantine/core'
 import { useState } from 'react'
 import type { Experiment } from '../../../../clients/typescript/src/index.ts'
 import { useDryRun } from '../../data/dry-run.ts'
-import { useNoNetwork } from '../../data/online.ts'
 import { useOne, useWrite } from '../../data/write.ts'
 import { Again } from '../../parts/again.tsx'
 import { ConditionsInWords } from '../../parts/conditions/named-pick.tsx'
@@ -15,6 +13,7 @@ import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { useGo } from '../../parts/to.tsx'
 import { say } from '../../parts/undo.tsx'
+import { Send } from '../../parts/send.tsx'
 
 type Props = { of: Experiment; onClose: () => void }
 const CHANGES = { changes: ['v4GetExperiment', 'v4ListExperiments', 'v4GetExperimentsSummary', 'v4ListExperimentUsers'] } as const
@@ -29,7 +28,6 @@ function Start({ of: experiment, onClose }: Props) {
   const plan = useDryRun('v4ChangeExperimentStatus', input)
   const { send, isPending } = useWrite('v4ChangeExperimentStatus', CHANGES)
   const [failed, setFailed] = useState<unknown>()
-  const noNetwork = useNoNetwork()
   const start = useOne(async () => {
     setFailed(undefined)
     await send(input)
@@ -67,9 +65,9 @@ function Start({ of: experiment, onClose }: Props) {
         {failed !== undefined && <Fault error={failed} />}
         <div className="form-actions">
           <ShowTheCall name="v4ChangeExperimentStatus" input={input} />
-          <Button type="submit" size="xs" loading={isPending} disabled={plan.data === undefined || noNetwork !== undefined}>
+          <Send size="xs" loading={isPending} disabled={plan.data === undefined}>
             {t('Start it')}
-          </Button>
+          </Send>
         </div>
       </form>
     </Drawer>

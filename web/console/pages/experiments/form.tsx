@@ -11,6 +11,7 @@ import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
 import { bodyOf, changed, type Draft, draftOf, FIELDS, inWords, isReady } from './draft.ts'
 import { Goal, Naming, Reach } from './fields.tsx'
+import { Send } from '../../parts/send.tsx'
 
 const CHANGES = {
   changes: ['v4ListExperiments', 'v4GetExperiment', 'v4GetExperimentsSummary', 'v4ChangeExperimentStatus'],
@@ -102,9 +103,9 @@ export default function ExperimentForm({
           <Button variant="default" size="xs" onClick={onClose}>
             {t('Cancel')}
           </Button>
-          <Button type="submit" size="xs" loading={making.isPending || changing.isPending} disabled={!ready}>
+          <Send size="xs" loading={making.isPending || changing.isPending} disabled={!ready}>
             {experiment === undefined ? t('Make the draft') : newer ? t('Save mine') : t('Save')}
-          </Button>
+          </Send>
         </div>
       </form>
     </Modal>

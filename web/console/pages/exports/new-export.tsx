@@ -1,4 +1,4 @@
-import { Button, Checkbox, NativeSelect, TextInput } from '@mantine/core'
+import { Checkbox, NativeSelect, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useAddress } from '../../data/address.ts'
 import { RANGE_TEXTS } from '../../data/range.ts'
@@ -14,6 +14,7 @@ import { t } from '../../parts/t.ts'
 import { TYPES } from '../reports/words.ts'
 import { bodyOf, type Draft, draftLike, newDraft, presetWindow, takesChanges, takesColumns, takesWindow } from './draft.ts'
 import { FileFields, Who } from './file-fields.tsx'
+import { Send } from '../../parts/send.tsx'
 
 const PRESETS = ['7d', '28d', '90d', '365d'] as const
 
@@ -129,9 +130,9 @@ function Form({ first, zone, now }: { first: Draft; zone: string; now: number })
       {error && <Fault error={error} />}
       <div className="form-actions">
         <ShowTheCall name="v4CreateExport" input={{ body }} />
-        <Button type="submit" size="xs" loading={isPending} disabled={!ready}>
+        <Send size="xs" loading={isPending} disabled={!ready}>
           {t('Make the file')}
-        </Button>
+        </Send>
       </div>
     </form>
   )

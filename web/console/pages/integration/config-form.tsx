@@ -13,6 +13,7 @@ import { EventChoice } from './event-choice.tsx'
 import { type Form, formOf, type Provider, settingsOf } from './fields.ts'
 import { Mapping } from './mapping.tsx'
 import { SettingField } from './setting-field.tsx'
+import { Send } from '../../parts/send.tsx'
 
 type Props = { integration: Integration; config: IntegrationConfig; provider: Provider; denied: string | undefined }
 
@@ -128,8 +129,7 @@ export function ConfigForm({ integration, config, provider, denied }: Props) {
         </div>
       )}
       <div className="form-actions">
-        <Button
-          type="submit"
+        <Send
           size="xs"
           loading={isPending}
           title={denied}
@@ -137,7 +137,7 @@ export function ConfigForm({ integration, config, provider, denied }: Props) {
           data-disabled={denied !== undefined || undefined}
         >
           {isNewer ? t('Save mine') : t('Save')}
-        </Button>
+        </Send>
       </div>
     </form>
   )

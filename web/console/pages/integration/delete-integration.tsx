@@ -9,6 +9,7 @@ import { t } from '../../parts/t.ts'
 import { useGo } from '../../parts/to.tsx'
 import { say } from '../../parts/undo.tsx'
 import { heldText } from '../integrations/words.ts'
+import { Send } from '../../parts/send.tsx'
 
 /** Ends the integration for good, after its id is typed. What names it still is told by the service before. */
 export default function DeleteIntegration({ of: { id, title, held }, onClose }: { of: Integration; onClose: () => void }) {
@@ -60,9 +61,9 @@ export default function DeleteIntegration({ of: { id, title, held }, onClose }: 
           <Button variant="default" size="xs" onClick={onClose}>
             {t('Cancel')}
           </Button>
-          <Button type="submit" size="xs" className="button-danger" loading={isPending} disabled={typed !== id || plan.data === undefined}>
+          <Send size="xs" className="button-danger" loading={isPending} disabled={typed !== id || plan.data === undefined}>
             {t('Delete it')}
-          </Button>
+          </Send>
         </div>
       </form>
     </Modal>

@@ -1,4 +1,5 @@
 import { Button, Modal } from '@mantine/core'
+import { Act } from '../../parts/act.tsx'
 import { useState } from 'react'
 import type { IntegrationConfig } from '../../../../clients/typescript/src/index.ts'
 import { useOne, useWrite } from '../../data/write.ts'
@@ -56,9 +57,9 @@ export default function RotateSigning({
               <Button variant="default" size="xs" onClick={onClose}>
                 {t('Cancel')}
               </Button>
-              <Button size="xs" loading={isPending} onClick={() => void rotate().catch(setFailed)} data-autofocus>
+              <Act denied={undefined} size="xs" loading={isPending} onClick={() => void rotate().catch(setFailed)} data-autofocus>
                 {t('Replace it')}
-              </Button>
+              </Act>
             </div>
           </div>
         </Again>

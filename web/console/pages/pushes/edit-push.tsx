@@ -13,6 +13,7 @@ import { bodyOf, draftOf, FIELDS, inWords, isReady } from './draft.ts'
 import { Fields } from './fields.tsx'
 import { Notifications } from './notification.tsx'
 import { useAppName } from './use-app-name.ts'
+import { Send } from '../../parts/send.tsx'
 
 /** Replaces the template as a whole: over the version that was read, and over a newer one only after it was shown. */
 export default function EditPush({ push, denied, onDone }: { push: Push; denied: string | undefined; onDone: () => void }) {
@@ -77,9 +78,9 @@ export default function EditPush({ push, denied, onDone }: { push: Push; denied:
         <Button variant="default" size="xs" onClick={cancel}>
           {t('Cancel')}
         </Button>
-        <Button type="submit" size="xs" loading={isPending} disabled={!ready}>
+        <Send size="xs" loading={isPending} disabled={!ready}>
           {newer ? t('Save mine') : t('Save')}
-        </Button>
+        </Send>
       </div>
     </form>
   )

@@ -1,4 +1,3 @@
-import { Button } from '@mantine/core'
 import { useAddress } from '../../data/address.ts'
 import { useKeptDraft } from '../../data/kept-draft.ts'
 import { useWrite } from '../../data/write.ts'
@@ -12,6 +11,7 @@ import { bodyOf, isReady, NEW } from './draft.ts'
 import { Fields } from './fields.tsx'
 import { Notifications } from './notification.tsx'
 import { useAppName } from './use-app-name.ts'
+import { Send } from '../../parts/send.tsx'
 
 /** Makes a push; its picture changes while one types. */
 export default function NewPush({ denied, onClose }: { denied: string | undefined; onClose: () => void }) {
@@ -44,9 +44,9 @@ export default function NewPush({ denied, onClose }: { denied: string | undefine
         {denied && <p className="soft">{denied}</p>}
         <div className="form-actions">
           <ShowTheCall name="v4CreatePush" input={{ body }} />
-          <Button type="submit" size="xs" loading={isPending} disabled={!ready}>
+          <Send size="xs" loading={isPending} disabled={!ready}>
             {t('Make the push')}
-          </Button>
+          </Send>
         </div>
       </form>
     </Drawer>

@@ -1,4 +1,4 @@
-import { Button, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { ScheduledReport } from '../../../../clients/typescript/src/index.ts'
 import { useDryRun } from '../../data/dry-run.ts'
@@ -11,6 +11,7 @@ import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { counted, plain, t } from '../../parts/t.ts'
 import { useGo } from '../../parts/to.tsx'
 import { say } from '../../parts/undo.tsx'
+import { Send } from '../../parts/send.tsx'
 
 /** Deletes the report: with what the service says that it would do, and the id typed. */
 export default function Delete({ report, onClose }: { report: ScheduledReport; onClose: () => void }) {
@@ -74,15 +75,14 @@ export default function Delete({ report, onClose }: { report: ScheduledReport; o
         {error && <Fault error={error} />}
         <div className="form-actions">
           <ShowTheCall name="v4DeleteScheduledReport" input={input} />
-          <Button
-            type="submit"
+          <Send
             size="xs"
             className="button-danger"
             loading={isPending}
             disabled={typed !== report.id || plan.data === undefined}
           >
             {t('Delete for good')}
-          </Button>
+          </Send>
         </div>
       </form>
     </Drawer>

@@ -17,6 +17,7 @@ import { type Fields, Row, What, When } from './form-fields.tsx'
 import { NextSlots } from './next-slots.tsx'
 import { WhereTo } from './where-to.tsx'
 import { scheduleText } from './words.ts'
+import { Send } from '../../parts/send.tsx'
 
 const CHANGES = ['v4ListScheduledReports', 'v4GetScheduledReport', 'v4ListScheduledReportSlots', 'v4ListScheduledReportRuns'] as const
 
@@ -132,9 +133,9 @@ export default function ReportForm({
           <Button variant="default" size="xs" onClick={onClose}>
             {t('Cancel')}
           </Button>
-          <Button type="submit" size="xs" loading={making.isPending || changing.isPending} disabled={!ready}>
+          <Send size="xs" loading={making.isPending || changing.isPending} disabled={!ready}>
             {saveText(report, newer !== undefined)}
-          </Button>
+          </Send>
         </div>
       </form>
     </Modal>

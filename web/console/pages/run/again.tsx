@@ -1,4 +1,3 @@
-import { Button } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import type { AutomationRunDetail } from '../../../../clients/typescript/src/index.ts'
 import { useWrite } from '../../data/write.ts'
@@ -9,6 +8,7 @@ import { t } from '../../parts/t.ts'
 import { useGo } from '../../parts/to.tsx'
 import { say } from '../../parts/undo.tsx'
 import { stepTitle } from './step-words.ts'
+import { Send } from '../../parts/send.tsx'
 
 /** A new run with the same event, from its beginning or from one of its steps. */
 export default function RunAgain({ run, onClose }: { run: AutomationRunDetail; onClose: () => void }) {
@@ -61,9 +61,9 @@ export default function RunAgain({ run, onClose }: { run: AutomationRunDetail; o
         {error && <Fault error={error} />}
         <div className="form-actions">
           <ShowTheCall name="v4ReplayAutomationRun" input={input} />
-          <Button type="submit" size="xs" loading={isPending}>
+          <Send size="xs" loading={isPending}>
             {t('Run again')}
-          </Button>
+          </Send>
         </div>
       </form>
     </Drawer>

@@ -1,4 +1,4 @@
-import { Button } from '@mantine/core'
+import { Act } from '../../parts/act.tsx'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Screen } from '../../../../clients/typescript/src/index.ts'
@@ -90,14 +90,15 @@ export default function Publish({ screen, denied, onClose }: { screen: Screen; d
         {denied && <p className="soft">{denied}</p>}
         <div className="form-actions">
           <ShowTheCall name="v4PublishScreen" input={input} />
-          <Button
+          <Act
+            denied={undefined}
             size="xs"
             loading={isPending}
             disabled={denied !== undefined || isPublished || plan.data === undefined}
             onClick={() => void publish()}
           >
             {t('Publish')}
-          </Button>
+          </Act>
         </div>
       </div>
     </Drawer>

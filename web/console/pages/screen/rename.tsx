@@ -1,4 +1,4 @@
-import { Button, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { Screen } from '../../../../clients/typescript/src/index.ts'
 import { useKeptDraft } from '../../data/kept-draft.ts'
@@ -10,6 +10,7 @@ import { type Difference, differences, Newer, useLook } from '../../parts/meanwh
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { say, sayWithUndo } from '../../parts/undo.tsx'
+import { Send } from '../../parts/send.tsx'
 
 type Named = { name: string; updated_at: string }
 const FIELDS = { name: t('Name') }
@@ -83,9 +84,9 @@ export default function Rename({ screen, denied, onClose }: { screen: Screen; de
         {denied && <p className="soft">{denied}</p>}
         <div className="form-actions">
           <ShowTheCall name="v4UpdateScreen" input={{ path, body }} />
-          <Button type="submit" size="xs" loading={isPending} disabled={!ready}>
+          <Send size="xs" loading={isPending} disabled={!ready}>
             {newer ? t('Save mine') : t('Save')}
-          </Button>
+          </Send>
         </div>
       </form>
     </Drawer>

@@ -1,4 +1,4 @@
-import { Button, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { useKeptDraft } from '../../data/kept-draft.ts'
 import { useWrite } from '../../data/write.ts'
 import { Drawer } from '../../parts/drawer.tsx'
@@ -8,6 +8,7 @@ import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { useGo } from '../../parts/to.tsx'
 import { say } from '../../parts/undo.tsx'
+import { Send } from '../../parts/send.tsx'
 
 /** Makes an empty draft. */
 export default function NewScreen({ denied, onClose }: { denied: string | undefined; onClose: () => void }) {
@@ -50,9 +51,9 @@ export default function NewScreen({ denied, onClose }: { denied: string | undefi
         {denied && <p className="soft">{denied}</p>}
         <div className="form-actions">
           <ShowTheCall name="v4CreateScreen" input={{ body }} />
-          <Button type="submit" size="xs" loading={isPending} disabled={body.name === '' || denied !== undefined}>
+          <Send size="xs" loading={isPending} disabled={body.name === '' || denied !== undefined}>
             {t('Make the draft')}
-          </Button>
+          </Send>
         </div>
       </form>
     </Drawer>

@@ -1,4 +1,4 @@
-import { Button, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { Segment } from '../../../../clients/typescript/src/index.ts'
 import { useWrite } from '../../data/write.ts'
@@ -10,6 +10,7 @@ import { counted, t } from '../../parts/t.ts'
 import { useGo } from '../../parts/to.tsx'
 import { say } from '../../parts/undo.tsx'
 import { HeldBy, isHeld, UsedBy } from '../../parts/used-by.tsx'
+import { Send } from '../../parts/send.tsx'
 
 /** Deletes the segment for good, or says what keeps it. */
 export default function Delete({ segment, onClose }: { segment: Segment; onClose: () => void }) {
@@ -70,9 +71,9 @@ export default function Delete({ segment, onClose }: { segment: Segment; onClose
         {error && <Fault error={error} />}
         <div className="form-actions">
           <ShowTheCall name="v4DeleteSegment" input={input} />
-          <Button type="submit" size="xs" className="button-danger" loading={isPending} disabled={typed !== id}>
+          <Send size="xs" className="button-danger" loading={isPending} disabled={typed !== id}>
             {t('Delete for good')}
-          </Button>
+          </Send>
         </div>
       </form>
     </Drawer>

@@ -16,6 +16,7 @@ import { bodyOf, changesSince, draftOf, isReady, previewOf, without } from './dr
 import { ListField } from './list-field.tsx'
 import { Preview } from './preview.tsx'
 import { usePreview } from './use-preview.ts'
+import { Send } from '../../parts/send.tsx'
 
 const CHANGES = ['v4ListSegments', 'v4GetSegment', 'v4PreviewSegment', 'v4ListSegmentUsers'] as const
 
@@ -141,9 +142,9 @@ export default function SegmentForm({
           >
             {t('Cancel')}
           </Button>
-          <Button type="submit" size="xs" loading={making.isPending || changing.isPending} disabled={!ready}>
+          <Send size="xs" loading={making.isPending || changing.isPending} disabled={!ready}>
             {segment === undefined ? t('Make the segment') : newer ? t('Save mine') : t('Save')}
-          </Button>
+          </Send>
         </div>
       </form>
     </Modal>

@@ -6,6 +6,7 @@ import { Fault } from '../../parts/fault.tsx'
 import { Newer, useBefore, useLook } from '../../parts/meanwhile.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
+import { Send } from '../../parts/send.tsx'
 
 const FIELDS = { project_name: 'Name', proxy_url: 'Pushes of Apple go on to', rtdn_proxy_url: 'Pushes of Google go on to' } as const
 type Field = keyof typeof FIELDS
@@ -71,9 +72,9 @@ export default function EditProject({ settings, onClose }: { settings: ProjectSe
           <Button variant="default" size="xs" onClick={onClose}>
             {t('Cancel')}
           </Button>
-          <Button type="submit" size="xs" loading={isPending}>
+          <Send size="xs" loading={isPending}>
             {newer ? t('Save mine') : t('Save')}
-          </Button>
+          </Send>
         </div>
       </form>
     </Modal>

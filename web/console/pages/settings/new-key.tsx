@@ -8,6 +8,7 @@ import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { REVEAL, ShownOnce } from '../../parts/shown-once.tsx'
 import { t } from '../../parts/t.ts'
 import { Scopes } from './scopes.tsx'
+import { Send } from '../../parts/send.tsx'
 
 const split = (text: string) => text.split(/[\s,]+/).filter(Boolean)
 
@@ -79,9 +80,9 @@ export function NewKey({ onClose }: { onClose: () => void }) {
             <Button variant="default" size="xs" onClick={onClose}>
               {t('Cancel')}
             </Button>
-            <Button type="submit" size="xs" loading={isPending} disabled={scopes.length === 0 || name.trim() === ''}>
+            <Send size="xs" loading={isPending} disabled={scopes.length === 0 || name.trim() === ''}>
               {t('Make the key')}
-            </Button>
+            </Send>
           </div>
         </form>
       )}
