@@ -217,7 +217,9 @@ describe('a write that is refused', () => {
     ['an event', () => '/events', post, 'Post to production', 'my_own_text'],
   ]
 
-  test.each(forms)('with 409: %s says so and keeps what was typed; without a network it cannot be sent', async (name, path, open, send, kept) => {
+  test.each(
+    forms,
+  )('with 409: %s says so and keeps what was typed; without a network it cannot be sent', async (name, path, open, send, kept) => {
     const writes: string[] = []
     await page.goto(`${api.url}/console${path()}`)
     await page.locator('#page-title').waitFor()

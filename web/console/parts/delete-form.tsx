@@ -6,10 +6,10 @@ import { useWrite } from '../data/write.ts'
 import { Copy } from './copy.tsx'
 import { DataState } from './data-state.tsx'
 import { Fault } from './fault.tsx'
+import { Send } from './send.tsx'
 import { ShowTheCall } from './show-the-call.tsx'
 import { counted, plain, t } from './t.ts'
 import { HeldBy, type Uses } from './used-by.tsx'
-import { Send } from './send.tsx'
 
 type Props<Name extends OperationName> = {
   operation: Name

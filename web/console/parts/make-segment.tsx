@@ -5,10 +5,10 @@ import { usePlace } from '../data/place.ts'
 import { request } from '../data/request.ts'
 import { useOne, useWrite } from '../data/write.ts'
 import { Fault } from './fault.tsx'
+import { Send } from './send.tsx'
 import { counted, t } from './t.ts'
 import { useGo } from './to.tsx'
 import { say } from './undo.tsx'
-import { Send } from './send.tsx'
 
 /** A list of a segment takes no more people, and this asks no more pages for them. */
 const MOST_PEOPLE = 10_000

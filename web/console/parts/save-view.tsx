@@ -5,9 +5,9 @@ import type { Range } from '../data/range.ts'
 import { viewRange } from '../data/views.ts'
 import { useWrite } from '../data/write.ts'
 import { Fault } from './fault.tsx'
+import { Send } from './send.tsx'
 import { t } from './t.ts'
 import { sayWithUndo } from './undo.tsx'
-import { Send } from './send.tsx'
 
 type Asked = Pick<AnalyticsViewInput, 'kind' | 'code' | 'query'> & { range: Range; name: string }
 

@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core'
-import { Act } from '../../parts/act.tsx'
 import type { Automation } from '../../../../clients/typescript/src/index.ts'
+import { Act } from '../../parts/act.tsx'
 import { Card } from '../../parts/card.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { t } from '../../parts/t.ts'

@@ -9,12 +9,12 @@ import { Copy } from '../../parts/copy.tsx'
 import { DataState } from '../../parts/data-state.tsx'
 import { Drawer } from '../../parts/drawer.tsx'
 import { Fault } from '../../parts/fault.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { plain, t } from '../../parts/t.ts'
 import { useGo } from '../../parts/to.tsx'
 import { say } from '../../parts/undo.tsx'
 import { CHANGES } from './use-status.ts'
-import { Send } from '../../parts/send.tsx'
 
 const TEXTS = {
   delete: {

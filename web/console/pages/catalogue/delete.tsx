@@ -6,12 +6,12 @@ import { useWrite } from '../../data/write.ts'
 import { Copy } from '../../parts/copy.tsx'
 import { Bars } from '../../parts/data-state.tsx'
 import { Fault } from '../../parts/fault.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { counted, plain, t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
 import { HeldBy, type Uses } from '../../parts/used-by.tsx'
 import { countText } from './words.ts'
-import { Send } from '../../parts/send.tsx'
 
 type Count = { count: number; has_more: boolean }
 type Operation = 'v4DeleteProduct' | 'v4DeleteOffering' | 'v4DeleteEntitlement'

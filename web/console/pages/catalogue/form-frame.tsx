@@ -1,7 +1,7 @@
 import { Button, Modal } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { t } from '../../parts/t.ts'
 import { Send } from '../../parts/send.tsx'
+import { t } from '../../parts/t.ts'
 
 /** The window of a form: what it is, its fields, and the buttons. */
 export const FormFrame = ({

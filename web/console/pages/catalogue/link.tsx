@@ -7,10 +7,10 @@ import { useOne, useWrite } from '../../data/write.ts'
 import { Fault } from '../../parts/fault.tsx'
 import { useLook } from '../../parts/meanwhile.tsx'
 import { Pick } from '../../parts/pick.tsx'
+import { Send } from '../../parts/send.tsx'
 import { t } from '../../parts/t.ts'
 import { sayWithUndo } from '../../parts/undo.tsx'
 import { type Links, linkOf, platformText, storeName } from './words.ts'
-import { Send } from '../../parts/send.tsx'
 
 const CHANGES = ['v4ListProducts', 'v4GetProduct', 'v4ListUnmappedProducts', 'v4GetEntitlement'] as const
 

@@ -4,10 +4,10 @@ import { nowHere } from '../../data/clock.ts'
 import { isoDay, startOf } from '../../data/range.ts'
 import { useWrite } from '../../data/write.ts'
 import { Fault } from '../../parts/fault.tsx'
+import { Send } from '../../parts/send.tsx'
 import { t } from '../../parts/t.ts'
 import { sayWithUndo } from '../../parts/undo.tsx'
 import type { Question } from './question.ts'
-import { Send } from '../../parts/send.tsx'
 
 const KINDS = { release: 'Release', price_change: 'Price change', campaign: 'Campaign', other: 'Other' } as const
 type Kind = keyof typeof KINDS

@@ -4,6 +4,7 @@ import { useOne, useWrite } from '../../data/write.ts'
 import { Choice } from '../../parts/choice.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { type Difference, Newer, useLook } from '../../parts/meanwhile.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { say, sayWithUndo } from '../../parts/undo.tsx'
@@ -12,7 +13,6 @@ import { type Base, type Draft, draftOf, resultOf, turned, useKept } from './dra
 import { JsonEdit } from './json-edit.tsx'
 import { faultsOf, isSame, isSameTypes, newRow, payloadIn } from './payload.ts'
 import { RowFields } from './row-fields.tsx'
-import { Send } from '../../parts/send.tsx'
 
 const CHANGES = {
   changes: ['v4GetRemoteConfiguration', 'v4ListRemoteConfigurations', 'v4GetRemoteConfigurationPayloadMapping'],

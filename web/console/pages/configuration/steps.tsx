@@ -8,12 +8,12 @@ import { Drawer } from '../../parts/drawer.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { ForGood } from '../../parts/growth/for-good.tsx'
 import { contextText, percentText } from '../../parts/growth/words.ts'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { useGo } from '../../parts/to.tsx'
 import { say } from '../../parts/undo.tsx'
 import { HeldBy } from '../../parts/used-by.tsx'
-import { Send } from '../../parts/send.tsx'
 
 type Props = { of: RemoteConfigurationDetail; onClose: () => void }
 const CHANGES = {

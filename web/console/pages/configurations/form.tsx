@@ -8,10 +8,10 @@ import { conditionsInWords } from '../../parts/conditions/words.ts'
 import { Fault } from '../../parts/fault.tsx'
 import { percentText } from '../../parts/growth/words.ts'
 import { Newer, useBefore, useLook } from '../../parts/meanwhile.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
-import { Send } from '../../parts/send.tsx'
 
 type Draft = { name: string; key: string; percent: string; conditions: ConditionInput[] }
 

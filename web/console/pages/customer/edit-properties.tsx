@@ -4,9 +4,9 @@ import type { CustomerData } from '../../../../clients/typescript/src/index.ts'
 import { useWrite } from '../../data/write.ts'
 import { Drawer } from '../../parts/drawer.tsx'
 import { Fault } from '../../parts/fault.tsx'
+import { Send } from '../../parts/send.tsx'
 import { t } from '../../parts/t.ts'
 import { sayWithUndo } from '../../parts/undo.tsx'
-import { Send } from '../../parts/send.tsx'
 
 type Property = { key: string; value: string }
 const CHANGES = { changes: ['v4GetCustomer', 'v4ListCustomerTimeline'] } as const

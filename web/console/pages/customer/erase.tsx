@@ -9,9 +9,9 @@ import { Copy } from '../../parts/copy.tsx'
 import { DataState } from '../../parts/data-state.tsx'
 import { Drawer } from '../../parts/drawer.tsx'
 import { Fault } from '../../parts/fault.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { counted, plain, t } from '../../parts/t.ts'
-import { Send } from '../../parts/send.tsx'
 
 /** Erases the person for good: after the password, with what the service says it would do, and the id typed. */
 export function Erase({ id, onClose }: { id: string; onClose: () => void }) {

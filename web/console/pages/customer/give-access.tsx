@@ -7,11 +7,11 @@ import { DataState } from '../../parts/data-state.tsx'
 import { Drawer } from '../../parts/drawer.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Fault } from '../../parts/fault.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { Time } from '../../parts/time.tsx'
 import { useGive } from './use-access.ts'
-import { Send } from '../../parts/send.tsx'
 
 const DAY = 86_400
 /** In days; null is without end. */

@@ -7,10 +7,10 @@ import { useNow } from '../../data/use-now.ts'
 import { useWrite } from '../../data/write.ts'
 import { Drawer } from '../../parts/drawer.tsx'
 import { Fault } from '../../parts/fault.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
-import { Send } from '../../parts/send.tsx'
 
 const CHANGES = { changes: ['v4ListCustomerTimeline', 'v4GetCustomer'] } as const
 

@@ -7,10 +7,10 @@ import { useRead } from '../../data/read.ts'
 import { useWrite } from '../../data/write.ts'
 import { Fault } from '../../parts/fault.tsx'
 import { Icon } from '../../parts/icon.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
-import { Send } from '../../parts/send.tsx'
 
 type Body = Input<'v4CreateEvents'>['body']
 type Properties = NonNullable<Body['events'][number]['properties']>

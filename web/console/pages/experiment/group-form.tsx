@@ -7,11 +7,11 @@ import { Drawer } from '../../parts/drawer.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { type Difference, differences, Newer, useLook } from '../../parts/meanwhile.tsx'
 import { Pick } from '../../parts/pick.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
 import { CHANGES } from './changes.ts'
-import { Send } from '../../parts/send.tsx'
 
 type Draft = { name: string; weight: string; is_control: boolean; config: string; offering: string }
 

@@ -94,8 +94,7 @@ export function People({ of: { id, status }, groups }: { of: Experiment; groups:
                     <Id>{user.id}</Id>
                   </To>
                   <span className="growth-below">
-                    <bdi>{nameOf(user.group_id)}</bdi> · {user.pinned ? t('pinned') : t('assigned')}{' '}
-                    <Time at={user.assigned_at} relative />
+                    <bdi>{nameOf(user.group_id)}</bdi> · {user.pinned ? t('pinned') : t('assigned')} <Time at={user.assigned_at} relative />
                   </span>
                 </span>
                 <Act

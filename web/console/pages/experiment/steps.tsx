@@ -9,11 +9,11 @@ import { Drawer } from '../../parts/drawer.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { ForGood, ForGoodForm } from '../../parts/growth/for-good.tsx'
 import { contextText, percentText } from '../../parts/growth/words.ts'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { useGo } from '../../parts/to.tsx'
 import { say } from '../../parts/undo.tsx'
-import { Send } from '../../parts/send.tsx'
 
 type Props = { of: Experiment; onClose: () => void }
 const CHANGES = { changes: ['v4GetExperiment', 'v4ListExperiments', 'v4GetExperimentsSummary', 'v4ListExperimentUsers'] } as const
@@ -54,7 +54,7 @@ function Start({ of: experiment, onClose }: Props) {
           <li>{t('Each of them is put into a group by the weights, and stays in it.')}</li>
           <li>
             {t(
-              'It cannot become a draft again: groups, what they serve, conditions and key are fixed. Traffic, names and weights can change.',
+              'It cannot become a draft again: groups, what they serve, conditions and key are fixed. Share, names and weights can change.',
             )}
           </li>
           <li>{t('It can be paused and go on; ending it is for good.')}</li>

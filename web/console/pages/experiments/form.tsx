@@ -6,12 +6,12 @@ import { useOne, useWrite } from '../../data/write.ts'
 import { Conditions } from '../../parts/conditions/conditions.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { Newer, useBefore, useLook } from '../../parts/meanwhile.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
 import { bodyOf, changed, type Draft, draftOf, FIELDS, inWords, isReady } from './draft.ts'
 import { Goal, Naming, Reach } from './fields.tsx'
-import { Send } from '../../parts/send.tsx'
 
 const CHANGES = {
   changes: ['v4ListExperiments', 'v4GetExperiment', 'v4GetExperimentsSummary', 'v4ChangeExperimentStatus'],

@@ -64,7 +64,7 @@ const COLUMNS: readonly Column<Shown>[] = [
         </>
       ),
   },
-  { key: 'traffic', head: t('Traffic'), cell: ({ segment_percent }) => <PercentBar percent={segment_percent ?? 100} />, wideOnly: true },
+  { key: 'share', head: t('Share'), cell: ({ segment_percent }) => <PercentBar percent={segment_percent ?? 100} />, wideOnly: true },
   {
     key: 'metric',
     head: t('Primary metric'),

@@ -9,12 +9,12 @@ import { useWrite } from '../../data/write.ts'
 import { Bars } from '../../parts/data-state.tsx'
 import { Drawer } from '../../parts/drawer.tsx'
 import { Fault } from '../../parts/fault.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { TYPES } from '../reports/words.ts'
 import { bodyOf, type Draft, draftLike, newDraft, presetWindow, takesChanges, takesColumns, takesWindow } from './draft.ts'
 import { FileFields, Who } from './file-fields.tsx'
-import { Send } from '../../parts/send.tsx'
 
 const PRESETS = ['7d', '28d', '90d', '365d'] as const
 

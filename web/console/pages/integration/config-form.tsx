@@ -6,6 +6,7 @@ import { Choice } from '../../parts/choice.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { useLook } from '../../parts/meanwhile.tsx'
+import { Send } from '../../parts/send.tsx'
 import { REVEAL } from '../../parts/shown-once.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
@@ -13,7 +14,6 @@ import { EventChoice } from './event-choice.tsx'
 import { type Form, formOf, type Provider, settingsOf } from './fields.ts'
 import { Mapping } from './mapping.tsx'
 import { SettingField } from './setting-field.tsx'
-import { Send } from '../../parts/send.tsx'
 
 type Props = { integration: Integration; config: IntegrationConfig; provider: Provider; denied: string | undefined }
 

@@ -5,11 +5,11 @@ import { useDryRun } from '../../data/dry-run.ts'
 import { useWrite } from '../../data/write.ts'
 import { Copy } from '../../parts/copy.tsx'
 import { Fault } from '../../parts/fault.tsx'
+import { Send } from '../../parts/send.tsx'
 import { t } from '../../parts/t.ts'
 import { useGo } from '../../parts/to.tsx'
 import { say } from '../../parts/undo.tsx'
 import { heldText } from '../integrations/words.ts'
-import { Send } from '../../parts/send.tsx'
 
 /** Ends the integration for good, after its id is typed. What names it still is told by the service before. */
 export default function DeleteIntegration({ of: { id, title, held }, onClose }: { of: Integration; onClose: () => void }) {

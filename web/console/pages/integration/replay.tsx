@@ -11,10 +11,10 @@ import { DataState } from '../../parts/data-state.tsx'
 import { Drawer } from '../../parts/drawer.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { localOf, secondAt } from '../../parts/local-time.ts'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { counted, t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
-import { Send } from '../../parts/send.tsx'
 
 type Body = Input<'v4ReplayIntegrationDeliveries'>['body']
 type Status = NonNullable<Body['status']>[number]

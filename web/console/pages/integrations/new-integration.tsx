@@ -6,9 +6,9 @@ import { Choice } from '../../parts/choice.tsx'
 import { DataState } from '../../parts/data-state.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { Pick } from '../../parts/pick.tsx'
+import { Send } from '../../parts/send.tsx'
 import { t } from '../../parts/t.ts'
 import { useGo } from '../../parts/to.tsx'
-import { Send } from '../../parts/send.tsx'
 
 type Platform = 'iOS' | 'Android' | 'Stripe'
 

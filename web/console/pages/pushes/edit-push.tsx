@@ -6,6 +6,7 @@ import { useOne, useWrite } from '../../data/write.ts'
 import { Fault } from '../../parts/fault.tsx'
 import { KeptNotice } from '../../parts/kept-notice.tsx'
 import { type Difference, differences, Newer, useLook } from '../../parts/meanwhile.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
@@ -13,7 +14,6 @@ import { bodyOf, draftOf, FIELDS, inWords, isReady } from './draft.ts'
 import { Fields } from './fields.tsx'
 import { Notifications } from './notification.tsx'
 import { useAppName } from './use-app-name.ts'
-import { Send } from '../../parts/send.tsx'
 
 /** Replaces the template as a whole: over the version that was read, and over a newer one only after it was shown. */
 export default function EditPush({ push, denied, onDone }: { push: Push; denied: string | undefined; onDone: () => void }) {

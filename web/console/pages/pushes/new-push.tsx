@@ -4,6 +4,7 @@ import { useWrite } from '../../data/write.ts'
 import { Drawer } from '../../parts/drawer.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { KeptNotice } from '../../parts/kept-notice.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
@@ -11,7 +12,6 @@ import { bodyOf, isReady, NEW } from './draft.ts'
 import { Fields } from './fields.tsx'
 import { Notifications } from './notification.tsx'
 import { useAppName } from './use-app-name.ts'
-import { Send } from '../../parts/send.tsx'
 
 /** Makes a push; its picture changes while one types. */
 export default function NewPush({ denied, onClose }: { denied: string | undefined; onClose: () => void }) {

@@ -7,11 +7,11 @@ import { Copy } from '../../parts/copy.tsx'
 import { DataState } from '../../parts/data-state.tsx'
 import { Drawer } from '../../parts/drawer.tsx'
 import { Fault } from '../../parts/fault.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { counted, plain, t } from '../../parts/t.ts'
 import { useGo } from '../../parts/to.tsx'
 import { say } from '../../parts/undo.tsx'
-import { Send } from '../../parts/send.tsx'
 
 /** Deletes the report: with what the service says that it would do, and the id typed. */
 export default function Delete({ report, onClose }: { report: ScheduledReport; onClose: () => void }) {
@@ -75,12 +75,7 @@ export default function Delete({ report, onClose }: { report: ScheduledReport; o
         {error && <Fault error={error} />}
         <div className="form-actions">
           <ShowTheCall name="v4DeleteScheduledReport" input={input} />
-          <Send
-            size="xs"
-            className="button-danger"
-            loading={isPending}
-            disabled={typed !== report.id || plan.data === undefined}
-          >
+          <Send size="xs" className="button-danger" loading={isPending} disabled={typed !== report.id || plan.data === undefined}>
             {t('Delete for good')}
           </Send>
         </div>

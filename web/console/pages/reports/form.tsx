@@ -9,6 +9,7 @@ import { Choice } from '../../parts/choice.tsx'
 import { DataState } from '../../parts/data-state.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { type Difference, differences, Newer, useLook } from '../../parts/meanwhile.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
@@ -17,7 +18,6 @@ import { type Fields, Row, What, When } from './form-fields.tsx'
 import { NextSlots } from './next-slots.tsx'
 import { WhereTo } from './where-to.tsx'
 import { scheduleText } from './words.ts'
-import { Send } from '../../parts/send.tsx'
 
 const CHANGES = ['v4ListScheduledReports', 'v4GetScheduledReport', 'v4ListScheduledReportSlots', 'v4ListScheduledReportRuns'] as const
 

@@ -3,12 +3,12 @@ import type { AutomationRunDetail } from '../../../../clients/typescript/src/ind
 import { useWrite } from '../../data/write.ts'
 import { Drawer } from '../../parts/drawer.tsx'
 import { Fault } from '../../parts/fault.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { useGo } from '../../parts/to.tsx'
 import { say } from '../../parts/undo.tsx'
 import { stepTitle } from './step-words.ts'
-import { Send } from '../../parts/send.tsx'
 
 /** A new run with the same event, from its beginning or from one of its steps. */
 export default function RunAgain({ run, onClose }: { run: AutomationRunDetail; onClose: () => void }) {

@@ -6,10 +6,10 @@ import { usePlace } from '../../data/place.ts'
 import { request } from '../../data/request.ts'
 import { Drawer } from '../../parts/drawer.tsx'
 import { Icon } from '../../parts/icon.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { counted, t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
-import { Send } from '../../parts/send.tsx'
 
 type Progress = { done: number; refused: { id: string; why: string }[] }
 const CHANGED: readonly OperationName[] = ['v4ListAllAutomationRuns', 'v4GetAutomationRun', 'v4ListAutomationRuns']

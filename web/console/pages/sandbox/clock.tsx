@@ -8,10 +8,10 @@ import { Act } from '../../parts/act.tsx'
 import { Card } from '../../parts/card.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { dateOf, moment, span } from '../../parts/format.ts'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { counted, plain, t } from '../../parts/t.ts'
 import { type Advance, useAdvance, type Wanted } from './advance.ts'
-import { Send } from '../../parts/send.tsx'
 
 const STEPS = [
   ['PT1H', 'an hour'],

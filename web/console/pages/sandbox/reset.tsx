@@ -6,9 +6,9 @@ import { useDenied } from '../../data/session.ts'
 import { useWrite } from '../../data/write.ts'
 import { Copy } from '../../parts/copy.tsx'
 import { Fault } from '../../parts/fault.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
-import { Send } from '../../parts/send.tsx'
 
 const GOES = [
   'users and customers, their purchases, access and events',

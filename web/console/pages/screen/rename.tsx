@@ -7,10 +7,10 @@ import { Drawer } from '../../parts/drawer.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { KeptNotice } from '../../parts/kept-notice.tsx'
 import { type Difference, differences, Newer, useLook } from '../../parts/meanwhile.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { say, sayWithUndo } from '../../parts/undo.tsx'
-import { Send } from '../../parts/send.tsx'
 
 type Named = { name: string; updated_at: string }
 const FIELDS = { name: t('Name') }

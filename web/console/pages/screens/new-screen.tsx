@@ -4,11 +4,11 @@ import { useWrite } from '../../data/write.ts'
 import { Drawer } from '../../parts/drawer.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { KeptNotice } from '../../parts/kept-notice.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { useGo } from '../../parts/to.tsx'
 import { say } from '../../parts/undo.tsx'
-import { Send } from '../../parts/send.tsx'
 
 /** Makes an empty draft. */
 export default function NewScreen({ denied, onClose }: { denied: string | undefined; onClose: () => void }) {

@@ -5,12 +5,12 @@ import { useWrite } from '../../data/write.ts'
 import { Copy } from '../../parts/copy.tsx'
 import { Drawer } from '../../parts/drawer.tsx'
 import { Fault } from '../../parts/fault.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { counted, t } from '../../parts/t.ts'
 import { useGo } from '../../parts/to.tsx'
 import { say } from '../../parts/undo.tsx'
 import { HeldBy, isHeld, UsedBy } from '../../parts/used-by.tsx'
-import { Send } from '../../parts/send.tsx'
 
 /** Deletes the segment for good, or says what keeps it. */
 export default function Delete({ segment, onClose }: { segment: Segment; onClose: () => void }) {

@@ -9,6 +9,7 @@ import { ConditionsInWords } from '../../parts/conditions/named-pick.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { KeptNotice } from '../../parts/kept-notice.tsx'
 import { type Difference, Newer, useLook } from '../../parts/meanwhile.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
@@ -16,7 +17,6 @@ import { bodyOf, changesSince, draftOf, isReady, previewOf, without } from './dr
 import { ListField } from './list-field.tsx'
 import { Preview } from './preview.tsx'
 import { usePreview } from './use-preview.ts'
-import { Send } from '../../parts/send.tsx'
 
 const CHANGES = ['v4ListSegments', 'v4GetSegment', 'v4PreviewSegment', 'v4ListSegmentUsers'] as const
 

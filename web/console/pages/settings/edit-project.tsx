@@ -4,9 +4,9 @@ import type { ProjectSettings } from '../../../../clients/typescript/src/index.t
 import { useOne, useWrite } from '../../data/write.ts'
 import { Fault } from '../../parts/fault.tsx'
 import { Newer, useBefore, useLook } from '../../parts/meanwhile.tsx'
+import { Send } from '../../parts/send.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
-import { Send } from '../../parts/send.tsx'
 
 const FIELDS = { project_name: 'Name', proxy_url: 'Pushes of Apple go on to', rtdn_proxy_url: 'Pushes of Google go on to' } as const
 type Field = keyof typeof FIELDS

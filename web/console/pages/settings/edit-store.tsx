@@ -4,10 +4,10 @@ import type { StoreConfig } from '../../../../clients/typescript/src/index.ts'
 import { useOne, useWrite } from '../../data/write.ts'
 import { Fault } from '../../parts/fault.tsx'
 import { Newer, useBefore, useLook } from '../../parts/meanwhile.tsx'
+import { Send } from '../../parts/send.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
 import { type Platform, STORES } from './store-fields.ts'
-import { Send } from '../../parts/send.tsx'
 
 const valuesOf = (config: StoreConfig) => config as unknown as Record<string, string | boolean | null>
 

@@ -4,11 +4,11 @@ import type { Scope } from '../../../../clients/typescript/src/index.ts'
 import type { Input } from '../../data/operations.ts'
 import { useWrite } from '../../data/write.ts'
 import { Fault } from '../../parts/fault.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { REVEAL, ShownOnce } from '../../parts/shown-once.tsx'
 import { t } from '../../parts/t.ts'
 import { Scopes } from './scopes.tsx'
-import { Send } from '../../parts/send.tsx'
 
 const split = (text: string) => text.split(/[\s,]+/).filter(Boolean)
 

@@ -3,9 +3,9 @@ import { useState } from 'react'
 import type { ApiKey } from '../../../../clients/typescript/src/index.ts'
 import { useWrite } from '../../data/write.ts'
 import { Fault } from '../../parts/fault.tsx'
+import { Send } from '../../parts/send.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
-import { Send } from '../../parts/send.tsx'
 
 export function RevokeKey({ of: key, onClose }: { of: ApiKey; onClose: (done: boolean) => void }) {
   const [typed, setTyped] = useState('')

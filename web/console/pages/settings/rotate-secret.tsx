@@ -2,9 +2,9 @@ import { Button, Modal, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useWrite } from '../../data/write.ts'
 import { Fault } from '../../parts/fault.tsx'
+import { Send } from '../../parts/send.tsx'
 import { REVEAL, ShownOnce } from '../../parts/shown-once.tsx'
 import { t } from '../../parts/t.ts'
-import { Send } from '../../parts/send.tsx'
 
 /** What cannot be undone asks for the name of the project. */
 export default function RotateSecret({ name, onClose }: { name: string; onClose: () => void }) {

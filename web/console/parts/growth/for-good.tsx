@@ -8,8 +8,8 @@ import { Copy } from '../copy.tsx'
 import { DataState } from '../data-state.tsx'
 import { Drawer } from '../drawer.tsx'
 import { Fault } from '../fault.tsx'
-import { counted, plain, t } from '../t.ts'
 import { Send } from '../send.tsx'
+import { counted, plain, t } from '../t.ts'
 
 type Form = {
   id: string
@@ -82,12 +82,7 @@ export function ForGoodForm({ id, what, says, plan, act, call, inTheWay, onDo }:
       {failed !== undefined && <Fault error={failed} />}
       <div className="form-actions">
         {call}
-        <Send
-          size="xs"
-          className="button-danger"
-          loading={isUnderWay}
-          disabled={!isReady}
-        >
+        <Send size="xs" className="button-danger" loading={isUnderWay} disabled={!isReady}>
           {act}
         </Send>
       </div>
