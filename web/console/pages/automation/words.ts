@@ -45,7 +45,8 @@ const conditionText = ({
   value,
   negate,
 }: Pick<Condition, 'metric' | 'comparator' | 'value'> & { negate?: boolean }) => {
-  const text = `${plain(metric)} ${comparatorText(comparator)} ${value === '' ? t('empty') : value}`
+  const what = metric.startsWith('event:') ? t('Event: {field}', { field: metric.slice('event:'.length) }) : plain(metric)
+  const text = `${what} ${comparatorText(comparator)} ${value === '' ? t('empty') : value}`
   return negate ? t('not ({text})', { text }) : text
 }
 
