@@ -45,8 +45,7 @@ const conditionText = ({
   value,
   negate,
 }: Pick<Condition, 'metric' | 'comparator' | 'value'> & { negate?: boolean }) => {
-  const what = metric.startsWith('event:') ? t('Event: {field}', { field: metric.slice('event:'.length) }) : plain(metric)
-  const text = `${what} ${comparatorText(comparator)} ${value === '' ? t('empty') : value}`
+  const text = `${plain(metric).replace(':', ': ')} ${comparatorText(comparator)} ${value === '' ? t('empty') : value}`
   return negate ? t('not ({text})', { text }) : text
 }
 
