@@ -210,7 +210,7 @@ test('the second page of a list is in its address: it can be sent, and Back lead
     ['/v4/pushes', { name: `Push ${n}`, title: 'Title', body: 'Text' }],
     ['/v4/remote-configurations', { name: `Configuration ${n}` }],
   ]
-  for (let n = 0; n < 51; n++) for (const [path, body] of more(n)) await api.call('POST', path, { body })
+  await Promise.all(Array.from({ length: 51 }, (_, n) => more(n).map(([path, body]) => api.call('POST', path, { body }))).flat())
   for (const path of ['/catalogue?tab=entitlements', '/pushes', '/configurations']) {
     await open(path, 'tbody tr')
     expect([path, await rows().count()]).toEqual([path, 50])
