@@ -203,3 +203,28 @@ test('a viewer sees it all, and is told what is for others', async () => {
   expect(faults).toEqual([])
   await own.context().close()
 })
+
+test('the second page of a list is in its address: it can be sent, and Back leads to the first one', async () => {
+  const more = (n: number): [string, object][] => [
+    ['/v4/entitlements', { id: `more-${n}` }],
+    ['/v4/pushes', { name: `Push ${n}`, title: 'Title', body: 'Text' }],
+    ['/v4/remote-configurations', { name: `Configuration ${n}` }],
+  ]
+  await Promise.all(Array.from({ length: 51 }, (_, n) => more(n).map(([path, body]) => api.call('POST', path, { body }))).flat())
+  for (const path of ['/catalogue?tab=entitlements', '/pushes', '/configurations']) {
+    await open(path, 'tbody tr')
+    expect([path, await rows().count()]).toEqual([path, 50])
+    const name = () => rows().first().locator('td').first().textContent()
+    const first = await name()
+    await button('Next page').click()
+    await page.waitForURL(/[?&]after=/)
+    await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' })
+    const second = await name()
+    expect([path, second]).not.toEqual([path, first])
+    await page.goto(page.url())
+    await rows().first().waitFor()
+    expect([path, await name()]).toEqual([path, second])
+    await page.goBack()
+    await expect.poll(name, { timeout: 10_000 }).toBe(first)
+  }
+})

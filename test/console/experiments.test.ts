@@ -199,15 +199,15 @@ test('an experiment says what it lacks, gets groups, and starts', async () => {
   expect(await button('Add a group').getAttribute('title')).toBe('groups come and go in a draft only')
 })
 
-test('its results are those of the API; somebody is attached and detached', async () => {
+test('its results are those of the API; somebody is pinned and unpinned', async () => {
   const people = await Promise.all(Array.from({ length: 12 }, () => make.user()))
   for (const user of people) await make.evaluate(user, { context_keys: ['offer'] })
   const { data: groups } = await read(`/v4/experiments/${experiment}/groups`)
   await page.reload()
-  await page.getByLabel('Attach to the group').selectOption(groups[1].id)
-  await page.getByLabel('Attach a person').fill('ada-lovelace')
+  await page.getByLabel('Pin to the group').selectOption(groups[1].id)
+  await page.getByLabel('Pin a person').fill('ada-lovelace')
   await page.keyboard.press('Enter')
-  await button(`Detach ${person}`).waitFor()
+  await button(`Unpin ${person}`).waitFor()
   const [summary] = (await read(`/v4/experiments/summary?filter[experiment_uid][]=${experiment}`)).data
   expect(summary.groups.map((group: { users: number }) => group.users).reduce((a: number, b: number) => a + b)).toBe(13)
   const row = (n: number) => page.locator('.experiment-results tbody tr').nth(n).locator('td').nth(1).locator('data')
@@ -215,12 +215,12 @@ test('its results are those of the API; somebody is attached and detached', asyn
     await expect.poll(() => row(n).getAttribute('value'), { timeout: 10_000 }).toBe(String(group.users))
   await page.getByText('Too few people yet').waitFor()
   await inBothThemes('experiment')
-  await button(`Detach ${person}`).press('Enter')
-  await page.getByText('Nobody is attached', { exact: false }).waitFor()
+  await button(`Unpin ${person}`).press('Enter')
+  await page.getByText('Nobody is pinned', { exact: false }).waitFor()
   await button('Undo').last().press('Enter')
-  await button(`Detach ${person}`).waitFor()
+  await button(`Unpin ${person}`).waitFor()
   await button('All').press('Enter')
-  await expect.poll(() => button(/^Detach/).count()).toBe(13)
+  await expect.poll(() => button(/^(Unpin|Take) /).count()).toBe(13)
 })
 
 test('it is paused and goes on; it ends with its id, and with the password of the last minutes alone', async () => {

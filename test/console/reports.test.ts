@@ -185,6 +185,11 @@ test('a chart is scheduled from its page, and its run shows the totals that were
   await page.keyboard.press('ArrowDown')
   await page.keyboard.press('Enter')
   await dialog().getByLabel('Trial to paid: unit').selectOption('hour')
+  const filters = dialog().getByRole('region', { name: 'Trial to paid: filters' })
+  await filters.getByRole('button', { name: 'Filter', exact: true }).press('Enter')
+  await filters.getByRole('option', { name: 'Country' }).click()
+  await filters.getByRole('option', { name: 'DE' }).click()
+  await filters.getByRole('button', { name: 'Country: DE' }).press('Enter')
   await dialog().getByLabel('Format').selectOption('html')
   await dialog()
     .getByLabel(/^Webhooks/)
@@ -205,7 +210,7 @@ test('a chart is scheduled from its page, and its run shows the totals that were
     },
     charts: [
       { code: 'sales', query: { segmentation: 'country', 'filter[country][]': ['DE', 'FR'] } },
-      { code: 'trial-to-paid', query: { unit: 'hour' } },
+      { code: 'trial-to-paid', query: { unit: 'hour', 'filter[country][]': ['DE'] } },
     ],
   })
   await button('Send a test').press('Enter')

@@ -6,7 +6,9 @@ import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { startBrowser } from '../harness/browser.ts'
 import { builtConsole } from '../harness/built-console.ts'
-import { type ConsolePage, consolePages, expectSoundly, go, tellHostile, withSearch } from '../harness/console-pages.ts'
+import { type ConsolePage, consolePages } from '../harness/console-pages/pages.ts'
+import { expectSoundly, go, withSearch } from '../harness/console-pages/soundly.ts'
+import { tellHostile } from '../harness/console-pages/tell.ts'
 import { newOperator, visitor } from '../harness/operators.ts'
 import { INSTALL_MS, openedPage } from '../harness/sound-pages.ts'
 
@@ -215,7 +217,9 @@ describe('a write that is refused', () => {
     ['an event', () => '/events', post, 'Post to production', 'my_own_text'],
   ]
 
-  test.each(forms)('with 409, or sent without a network: %s says so and keeps what was typed', async (name, path, open, send, kept) => {
+  test.each(
+    forms,
+  )('with 409: %s says so and keeps what was typed; without a network it cannot be sent', async (name, path, open, send, kept) => {
     const writes: string[] = []
     await page.goto(`${api.url}/console${path()}`)
     await page.locator('#page-title').waitFor()
@@ -235,11 +239,15 @@ describe('a write that is refused', () => {
     // After a refusal it is another request: to the same key the service would repeat what it said.
     await expect.poll(() => writes.length, WAIT).toBe(2)
     expect(writes[1]).not.toBe(writes[0])
-    await page.unroute(REQUESTS)
     await page.context().setOffline(true)
-    await act()
-    await dialog.getByRole('alert').getByText('no_answer').waitFor()
-    expect(await dialog.getByRole('textbox').first().inputValue()).toBe(kept)
+    const button = dialog.getByRole('button', { name: send, exact: true })
+    await expect.poll(() => button.getAttribute('title'), WAIT).toBe('there is no network')
+    expect(await button.getAttribute('aria-disabled')).toBe('true')
+    // Neither the button nor Enter in a field sends anything.
+    await button.click({ force: true })
+    await dialog.getByRole('textbox').first().press('Enter')
+    expect([writes.length, await dialog.getByRole('textbox').first().inputValue()]).toEqual([2, kept])
+    await page.unroute(REQUESTS)
     await page.keyboard.press('Escape')
     await page.context().setOffline(false)
     await page.getByText('No network.').waitFor({ state: 'detached' })

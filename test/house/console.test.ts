@@ -28,6 +28,13 @@ describe('the pages of the console', () => {
     expect(named(files.filter(({ name, text }) => !OF_COLOURS.has(name) && colour.test(withoutComments(text))))).toEqual([])
   })
 
+  test('use no property of styles that nothing defines: a button would look as if it had no danger', () => {
+    const defined = new Set(files.flatMap(({ text }) => [...text.matchAll(/(--[a-z][\w-]*)['"]?\s*:/g)].map(([, of]) => of)))
+    const used = files.flatMap(({ text }) => [...withoutComments(text).matchAll(/var\((--(?!mantine-)[a-z][\w-]*)\)/g)].map(([, of]) => of))
+    expect(used.length).toBeGreaterThan(500)
+    expect(used.filter(of => !defined.has(of))).toEqual([])
+  })
+
   test('have the same colours of series in files and mails as on the screen', () => {
     const light = files.find(({ name }) => name === 'styles/tokens.css')!.text.split('[data-mantine-color-scheme="dark"]')[0]!
     const token = (of: string) => light.match(new RegExp(`--${of}: (#[0-9a-f]{6});`))?.[1]

@@ -51,7 +51,7 @@ export const Drawing = memo(function Drawing({ picture, layout, id, palette }: P
         scale={yScale}
         left={MARGIN.left}
         width={Math.max(0, width - MARGIN.left - MARGIN.right)}
-        numTicks={4}
+        tickValues={layout.levels}
         className="rows"
         stroke={palette?.line ?? ''}
       />
@@ -75,7 +75,7 @@ export const Drawing = memo(function Drawing({ picture, layout, id, palette }: P
       <AxisLeft
         scale={yScale}
         left={MARGIN.left}
-        numTicks={4}
+        tickValues={layout.levels}
         hideAxisLine
         hideTicks
         tickFormat={value => axisFigure(Number(value), picture.measure, picture.currency)}

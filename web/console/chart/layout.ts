@@ -22,6 +22,8 @@ export type Layout = {
   x: (bucket: number) => number
   y: (value: number) => number
   yScale: ReturnType<typeof scaleLinear<number>>
+  /** The values at lines across. There is no half of a person. */
+  levels: number[]
   xScale: ReturnType<typeof scaleBand<number>> | ReturnType<typeof scalePoint<number>>
   /** From the middle of one bucket to that of the next. */
   step: number
@@ -67,6 +69,7 @@ export function layoutOf(picture: Picture, width: number, height: number): Layou
     x,
     y: value => yScale(value),
     yScale,
+    levels: yScale.ticks(4).filter(value => picture.measure !== 'count' || Number.isInteger(value)),
     xScale: bars ? band : point,
     step,
     barWidth: steps ? step : inner,

@@ -32,9 +32,15 @@ export const chartOfSearch = (search: Search): AskedChart | undefined =>
         },
       }
 
+/** Its filters by attribute. */
+export const filtersOfChart = ({ query = {} }: Pick<AskedChart, 'query'>): Record<string, string[]> =>
+  Object.fromEntries(
+    Object.entries(query).flatMap(([name, value]) => {
+      const filter = filterName(name)
+      return filter === undefined ? [] : [[filter, [value].flat().map(String)]]
+    }),
+  )
+
 /** Its filters in words. */
-export const filterTexts = ({ query = {} }: Pick<AskedChart, 'query'>): string[] =>
-  Object.entries(query).flatMap(([name, value]) => {
-    const filter = filterName(name)
-    return filter === undefined ? [] : [t('{name}: {values}', { name: plain(filter), values: [value].flat().join(', ') })]
-  })
+export const filterTexts = (chart: Pick<AskedChart, 'query'>): string[] =>
+  Object.entries(filtersOfChart(chart)).map(([name, values]) => t('{name}: {values}', { name: plain(name), values: values.join(', ') }))

@@ -1,4 +1,4 @@
-import { Button, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { useDryRun } from '../data/dry-run.ts'
 import type { Input, OperationName } from '../data/operations.ts'
@@ -6,6 +6,7 @@ import { useWrite } from '../data/write.ts'
 import { Copy } from './copy.tsx'
 import { DataState } from './data-state.tsx'
 import { Fault } from './fault.tsx'
+import { Send } from './send.tsx'
 import { ShowTheCall } from './show-the-call.tsx'
 import { counted, plain, t } from './t.ts'
 import { HeldBy, type Uses } from './used-by.tsx'
@@ -76,15 +77,14 @@ export function DeleteForm<Name extends OperationName>({ operation, input, id, d
       <div className="form-actions">
         <ShowTheCall name={operation} input={input} />
         {!isRefused && (
-          <Button
-            type="submit"
+          <Send
             size="xs"
             className="button-danger"
             loading={isPending}
             disabled={typed !== id || plan.data === undefined || denied !== undefined}
           >
             {t('Delete for good')}
-          </Button>
+          </Send>
         )}
       </div>
     </form>

@@ -20,14 +20,34 @@ export const hasFilters = (search: Search): boolean => namesOf(search).length > 
 const namesOf = (search: Search) =>
   Object.keys(search).flatMap(name => (name.startsWith(PREFIX) && search[name] ? [name.slice(PREFIX.length)] : []))
 
-/** A chip for each filter, and one to add another. */
-export function Filters({ conditions }: { conditions: readonly AnalyticsFilterCondition[] | undefined }) {
+type Conditions = readonly AnalyticsFilterCondition[] | undefined
+
+/** The filters of the address. */
+export function Filters({ conditions }: { conditions: Conditions }) {
   const [search, set] = useAddress()
+  return (
+    <FilterChips
+      conditions={conditions}
+      given={Object.fromEntries(namesOf(search).map(name => [name, split(search[PREFIX + name])]))}
+      onChange={(name, values) => set({ [PREFIX + name]: joined(values), at: undefined })}
+    />
+  )
+}
+
+/** A chip for each filter that is given, by attribute, and one to add another. */
+export function FilterChips({
+  conditions,
+  given,
+  onChange,
+}: {
+  conditions: Conditions
+  given: Readonly<Record<string, string[]>>
+  onChange: (name: string, values: readonly string[]) => void
+}) {
   /** Just added: its values are to be chosen. */
   const [added, setAdded] = useState<string>()
-  const names = namesOf(search)
+  const names = Object.keys(given)
   const shown = added !== undefined && !names.includes(added) ? [...names, added] : names
-  const change = (name: string, values: readonly string[]) => set({ [PREFIX + name]: joined(values), at: undefined })
   const free = (conditions ?? []).filter(({ attribute }) => !shown.includes(attribute))
   return (
     <>
@@ -37,9 +57,9 @@ export function Filters({ conditions }: { conditions: readonly AnalyticsFilterCo
           name={name}
           condition={conditions?.find(({ attribute }) => attribute === name)}
           known={conditions !== undefined}
-          values={split(search[PREFIX + name])}
+          values={given[name] ?? []}
           opensAtOnce={name === added}
-          onChange={values => change(name, values)}
+          onChange={values => onChange(name, values)}
           onClose={() => setAdded(undefined)}
         />
       ))}

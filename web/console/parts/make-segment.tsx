@@ -5,6 +5,7 @@ import { usePlace } from '../data/place.ts'
 import { request } from '../data/request.ts'
 import { useOne, useWrite } from '../data/write.ts'
 import { Fault } from './fault.tsx'
+import { Send } from './send.tsx'
 import { counted, t } from './t.ts'
 import { useGo } from './to.tsx'
 import { say } from './undo.tsx'
@@ -123,9 +124,9 @@ export default function MakeSegment<Name extends ListName>({ from, input, name: 
         <Button size="xs" variant="default" onClick={close}>
           {t('Cancel')}
         </Button>
-        <Button type="submit" size="xs" loading={isReading || isPending} disabled={name.trim() === '' || found?.isCut}>
+        <Send size="xs" loading={isReading || isPending} disabled={name.trim() === '' || found?.isCut}>
           {t('Make it')}
-        </Button>
+        </Send>
       </div>
     </form>
   )

@@ -5,6 +5,7 @@ import type { Range } from '../data/range.ts'
 import { viewRange } from '../data/views.ts'
 import { useWrite } from '../data/write.ts'
 import { Fault } from './fault.tsx'
+import { Send } from './send.tsx'
 import { t } from './t.ts'
 import { sayWithUndo } from './undo.tsx'
 
@@ -53,9 +54,9 @@ export default function SaveView({ asked, onClose }: { asked: Asked; onClose: ()
           <Button variant="default" onClick={onClose}>
             {t('Cancel')}
           </Button>
-          <Button type="submit" loading={isPending} disabled={name.trim() === ''}>
+          <Send loading={isPending} disabled={name.trim() === ''}>
             {t('Save')}
-          </Button>
+          </Send>
         </div>
       </form>
     </Modal>

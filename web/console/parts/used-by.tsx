@@ -1,4 +1,5 @@
 import './used-by.css'
+import { Fragment } from 'react'
 import type { UsedBy as Found } from '../../../clients/typescript/src/index.ts'
 import { shortId } from './copy.tsx'
 import { Icon, type IconName } from './icon.tsx'
@@ -142,10 +143,10 @@ function Line({ of: use }: { of: Use }) {
         <span className="used-by-parts">
           {part !== undefined && `${counted(parts.length, PARTS[part][0], PARTS[part][1])} `}
           {parts.map((one, at) => (
-            <bdi key={one.id} title={one.name ?? one.id}>
-              {one.name || one.id}
+            <Fragment key={one.id}>
+              <bdi title={one.name ?? one.id}>{one.name || one.id}</bdi>
               {at < parts.length - 1 && ', '}
-            </bdi>
+            </Fragment>
           ))}
         </span>
       )}

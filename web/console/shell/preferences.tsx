@@ -1,6 +1,7 @@
 import { Button, Modal, SegmentedControl, Select, useMantineColorScheme } from '@mantine/core'
 import { useState } from 'react'
 import { type Preferences, type Theme, usePreferences, useSetPreferences } from '../data/session.ts'
+import { Act } from '../parts/act.tsx'
 import { Fault } from '../parts/fault.tsx'
 import { t } from '../parts/t.ts'
 import { say } from '../parts/undo.tsx'
@@ -66,9 +67,9 @@ export default function PreferencesForm({ onClose }: { onClose: () => void }) {
           <Button variant="default" onClick={onClose}>
             {t('Cancel')}
           </Button>
-          <Button loading={isPending} onClick={() => void save().catch(() => {})}>
+          <Act denied={undefined} loading={isPending} onClick={() => void save().catch(() => {})}>
             {t('Save')}
-          </Button>
+          </Act>
         </div>
       </div>
     </Modal>

@@ -78,7 +78,7 @@ function Condition({
     <div className="condition" data-path={path}>
       <Pick
         name={t('What is asked')}
-        text={plain(metric)}
+        text={plain(metric).replace(':', ': ')}
         options={OPTIONS}
         chosen={[metric]}
         free

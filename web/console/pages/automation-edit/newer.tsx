@@ -1,5 +1,6 @@
 import { Button } from '@mantine/core'
 import type { Automation } from '../../../../clients/typescript/src/index.ts'
+import { Act } from '../../parts/act.tsx'
 import { Card } from '../../parts/card.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { t } from '../../parts/t.ts'
@@ -30,9 +31,9 @@ export default function Newer({
         <Button size="xs" variant="default" onClick={onTake}>
           {t('Take the newer one')}
         </Button>
-        <Button size="xs" onClick={onKeep}>
+        <Act denied={undefined} size="xs" onClick={onKeep}>
           {t('Save mine over it')}
-        </Button>
+        </Act>
       </div>
       <div className="newer-sides">
         <Side name={t('Theirs')} lines={their} other={my} />

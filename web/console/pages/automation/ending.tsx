@@ -1,4 +1,4 @@
-import { Button, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { Automation } from '../../../../clients/typescript/src/index.ts'
 import { useDryRun } from '../../data/dry-run.ts'
@@ -9,6 +9,7 @@ import { Copy } from '../../parts/copy.tsx'
 import { DataState } from '../../parts/data-state.tsx'
 import { Drawer } from '../../parts/drawer.tsx'
 import { Fault } from '../../parts/fault.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { plain, t } from '../../parts/t.ts'
 import { useGo } from '../../parts/to.tsx'
@@ -118,15 +119,14 @@ export function Ending({ how, automation, onClose }: { how: 'delete' | 'inactive
           ) : (
             <ShowTheCall name="v4UpdateAutomationStatus" input={stopped} />
           )}
-          <Button
-            type="submit"
+          <Send
             size="xs"
             className="button-danger"
             loading={write.isPending}
             disabled={typed !== id || plan.data === undefined || denied !== undefined}
           >
             {t(text.act)}
-          </Button>
+          </Send>
         </div>
       </form>
     </Drawer>

@@ -11,9 +11,7 @@ const ID = /^[a-z]{2,4}_[0-9a-z]{10,}$/
 export function useEventNames(): NameOfEvent {
   const { data } = useRead('v4ListEventCatalogue', {})
   const names = new Map(
-    data?.data.flatMap(({ event_name, uid, title }) =>
-      [event_name, uid ?? event_name].map(code => [code, title === event_name ? plain(title) : title] as const),
-    ),
+    data?.data.flatMap(({ event_name, uid }) => [event_name, uid ?? event_name].map(code => [code, plain(event_name)] as const)),
   )
   return code => names.get(code) ?? (ID.test(code) ? code : plain(code))
 }

@@ -45,7 +45,7 @@ const conditionText = ({
   value,
   negate,
 }: Pick<Condition, 'metric' | 'comparator' | 'value'> & { negate?: boolean }) => {
-  const text = `${plain(metric)} ${comparatorText(comparator)} ${value === '' ? t('empty') : value}`
+  const text = `${plain(metric).replace(':', ': ')} ${comparatorText(comparator)} ${value === '' ? t('empty') : value}`
   return negate ? t('not ({text})', { text }) : text
 }
 

@@ -6,6 +6,7 @@ import { useWrite } from '../../data/write.ts'
 import { Copy } from '../../parts/copy.tsx'
 import { Bars } from '../../parts/data-state.tsx'
 import { Fault } from '../../parts/fault.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { counted, plain, t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
@@ -102,9 +103,9 @@ export default function Delete<Name extends Operation>({
           <Button variant="default" size="xs" onClick={onClose}>
             {t('Cancel')}
           </Button>
-          <Button type="submit" size="xs" className="button-danger" loading={isPending} disabled={typed !== id || plan.data === undefined}>
+          <Send size="xs" className="button-danger" loading={isPending} disabled={typed !== id || plan.data === undefined}>
             {t('Delete it')}
-          </Button>
+          </Send>
         </div>
       </form>
     </Modal>

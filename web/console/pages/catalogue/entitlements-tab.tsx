@@ -1,16 +1,18 @@
 import type { Entitlement } from '../../../../clients/typescript/src/index.ts'
 import { useAddress } from '../../data/address.ts'
 import { usePlace } from '../../data/place.ts'
-import { usePages } from '../../data/read.ts'
+import { useRead } from '../../data/read.ts'
 import { useDenied } from '../../data/session.ts'
 import { Act } from '../../parts/act.tsx'
 import { Card } from '../../parts/card.tsx'
 import { DataState } from '../../parts/data-state.tsx'
 import { Empty } from '../../parts/empty.tsx'
+import { ListFoot } from '../../parts/list-foot.tsx'
 import { t } from '../../parts/t.ts'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Time } from '../../parts/time.tsx'
-import { More, Names } from './names.tsx'
+import { Names } from './names.tsx'
+import { pageQuery } from './query.ts'
 
 const COLUMNS: readonly Column<Entitlement>[] = [
   {
@@ -37,15 +39,15 @@ const COLUMNS: readonly Column<Entitlement>[] = [
 
 /** Rights that apps ask for: who bought one of the products has it. */
 export default function EntitlementsTab() {
-  const [, set] = useAddress()
+  const [search, set] = useAddress()
   const denied = useDenied('editor', usePlace()?.project)
-  const read = usePages('v4ListEntitlements', { query: { limit: 50 } })
+  const read = useRead('v4ListEntitlements', { query: pageQuery(search) })
   return (
     <Card flush>
       <DataState
         of={read}
         shape="table"
-        isEmpty={rows => rows.length === 0}
+        isEmpty={({ data }) => data.length === 0 && search.after === undefined}
         empty={
           <Empty
             icon="key"
@@ -60,17 +62,17 @@ export default function EntitlementsTab() {
           />
         }
       >
-        {rows => (
+        {({ data }) => (
           <Table
             caption={t('Entitlements')}
             columns={COLUMNS}
-            rows={rows}
+            rows={data}
             rowKey={({ id }) => id}
             onOpen={({ id }) => set({ at: `one.${id}` }, { push: true })}
           />
         )}
       </DataState>
-      <More of={read} />
+      <ListFoot of={read} />
     </Card>
   )
 }

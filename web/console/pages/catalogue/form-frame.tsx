@@ -1,5 +1,6 @@
 import { Button, Modal } from '@mantine/core'
 import type { ReactNode } from 'react'
+import { Send } from '../../parts/send.tsx'
 import { t } from '../../parts/t.ts'
 
 /** The window of a form: what it is, its fields, and the buttons. */
@@ -36,9 +37,9 @@ export const FormFrame = ({
         <Button variant="default" size="xs" onClick={onClose}>
           {t('Cancel')}
         </Button>
-        <Button type="submit" size="xs" loading={isPending} disabled={!ready}>
+        <Send size="xs" loading={isPending} disabled={!ready}>
           {save}
-        </Button>
+        </Send>
       </div>
     </form>
   </Modal>

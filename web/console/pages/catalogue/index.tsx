@@ -52,7 +52,13 @@ export default function Catalogue() {
         className="catalogue-tabs"
         onChange={next =>
           set(
-            { tab: next === 'products' ? undefined : (next ?? undefined), at: undefined, from: undefined, 'f.kind': undefined },
+            {
+              tab: next === 'products' ? undefined : (next ?? undefined),
+              at: undefined,
+              from: undefined,
+              'f.kind': undefined,
+              after: undefined,
+            },
             { push: true },
           )
         }

@@ -7,6 +7,7 @@ import { useOne, useWrite } from '../../data/write.ts'
 import { Fault } from '../../parts/fault.tsx'
 import { useLook } from '../../parts/meanwhile.tsx'
 import { Pick } from '../../parts/pick.tsx'
+import { Send } from '../../parts/send.tsx'
 import { t } from '../../parts/t.ts'
 import { sayWithUndo } from '../../parts/undo.tsx'
 import { type Links, linkOf, platformText, storeName } from './words.ts'
@@ -93,9 +94,9 @@ export default function Link({ of, onClose }: { of: UnmappedProduct; onClose: ()
           <Button variant="default" size="xs" onClick={onClose}>
             {t('Cancel')}
           </Button>
-          <Button type="submit" size="xs" loading={isPending} disabled={chosen === undefined}>
+          <Send size="xs" loading={isPending} disabled={chosen === undefined}>
             {t('Link it')}
-          </Button>
+          </Send>
         </div>
       </form>
     </Modal>

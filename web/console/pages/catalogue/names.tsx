@@ -21,13 +21,3 @@ export function Names({ ids, tab, none, most = 4 }: { ids: readonly string[]; ta
     </span>
   )
 }
-
-/** The next rows of a list, where there are some. */
-export const More = ({ of }: { of: { hasNextPage: boolean; isFetchingNextPage: boolean; more: () => void } }) =>
-  of.hasNextPage ? (
-    <div className="catalogue-foot">
-      <button type="button" className="chip" disabled={of.isFetchingNextPage} onClick={of.more}>
-        {t('More')}
-      </button>
-    </div>
-  ) : null

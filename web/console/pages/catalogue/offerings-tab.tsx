@@ -1,17 +1,19 @@
 import type { Offering } from '../../../../clients/typescript/src/index.ts'
 import { useAddress } from '../../data/address.ts'
 import { usePlace } from '../../data/place.ts'
-import { usePages } from '../../data/read.ts'
+import { useRead } from '../../data/read.ts'
 import { useDenied } from '../../data/session.ts'
 import { Act } from '../../parts/act.tsx'
 import { Card } from '../../parts/card.tsx'
 import { DataState } from '../../parts/data-state.tsx'
 import { Empty } from '../../parts/empty.tsx'
+import { ListFoot } from '../../parts/list-foot.tsx'
 import { StatusChip } from '../../parts/status-chip.tsx'
 import { t } from '../../parts/t.ts'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Time } from '../../parts/time.tsx'
-import { More, Names } from './names.tsx'
+import { Names } from './names.tsx'
+import { pageQuery } from './query.ts'
 import { SetMain } from './set-main.tsx'
 
 const columns = (denied: string | undefined): readonly Column<Offering>[] => [
@@ -40,15 +42,15 @@ const columns = (denied: string | undefined): readonly Column<Offering>[] => [
 
 /** Groups of products to sell; apps show the main one unless they ask for another one. */
 export default function OfferingsTab() {
-  const [, set] = useAddress()
+  const [search, set] = useAddress()
   const denied = useDenied('editor', usePlace()?.project)
-  const read = usePages('v4ListOfferings', { query: { limit: 50 } })
+  const read = useRead('v4ListOfferings', { query: pageQuery(search) })
   return (
     <Card flush>
       <DataState
         of={read}
         shape="table"
-        isEmpty={rows => rows.length === 0}
+        isEmpty={({ data }) => data.length === 0 && search.after === undefined}
         empty={
           <Empty
             icon="tag"
@@ -63,17 +65,17 @@ export default function OfferingsTab() {
           />
         }
       >
-        {rows => (
+        {({ data }) => (
           <Table
             caption={t('Offerings')}
             columns={columns(denied)}
-            rows={rows}
+            rows={data}
             rowKey={({ id }) => id}
             onOpen={({ id }) => set({ at: `one.${id}` }, { push: true })}
           />
         )}
       </DataState>
-      <More of={read} />
+      <ListFoot of={read} />
     </Card>
   )
 }

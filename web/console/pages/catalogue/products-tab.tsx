@@ -1,7 +1,7 @@
 import type { Product } from '../../../../clients/typescript/src/index.ts'
 import { type Search, useAddress } from '../../data/address.ts'
 import { usePlace } from '../../data/place.ts'
-import { usePages, useRead } from '../../data/read.ts'
+import { useRead } from '../../data/read.ts'
 import { useDenied } from '../../data/session.ts'
 import { Act } from '../../parts/act.tsx'
 import { Card } from '../../parts/card.tsx'
@@ -9,10 +9,12 @@ import { Chip } from '../../parts/chip.tsx'
 import { DataState } from '../../parts/data-state.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Fault } from '../../parts/fault.tsx'
+import { ListFoot } from '../../parts/list-foot.tsx'
 import { t } from '../../parts/t.ts'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Time } from '../../parts/time.tsx'
-import { More, Names } from './names.tsx'
+import { Names } from './names.tsx'
+import { pageQuery } from './query.ts'
 import { Unmapped } from './unmapped.tsx'
 import { durationText, storeIds, typeText } from './words.ts'
 
@@ -94,7 +96,7 @@ export default function ProductsTab() {
   const [search, set] = useAddress()
   const denied = useDenied('editor', usePlace()?.project)
   const kind = kindOf(search)
-  const read = usePages('v4ListProducts', { query: { limit: 50, ...(kind && { 'filter[type]': KINDS[kind]!.types }) } })
+  const read = useRead('v4ListProducts', { query: { ...pageQuery(search), ...(kind && { 'filter[type]': KINDS[kind]!.types }) } })
   const entitlements = useRead('v4ListEntitlements', { query: { limit: 100 } })
   const offerings = useRead('v4ListOfferings', { query: { limit: 100 } })
   const open = (id: string) => set({ at: `one.${id}` }, { push: true })
@@ -104,7 +106,7 @@ export default function ProductsTab() {
       <Unmapped denied={denied} />
       <div className="filters catalogue-filters">
         {Object.entries(KINDS).map(([code, { text }]) => (
-          <Chip key={code} on={kind === code} onClick={() => set({ 'f.kind': kind === code ? undefined : code })}>
+          <Chip key={code} on={kind === code} onClick={() => set({ 'f.kind': kind === code ? undefined : code, after: undefined })}>
             {t(text)}
           </Chip>
         ))}
@@ -113,7 +115,7 @@ export default function ProductsTab() {
         <DataState
           of={read}
           shape="table"
-          isEmpty={rows => rows.length === 0}
+          isEmpty={({ data }) => data.length === 0 && search.after === undefined}
           empty={
             kind === undefined ? (
               <Empty
@@ -135,7 +137,7 @@ export default function ProductsTab() {
                 title={t('No product is selected')}
                 why={t('None is of this kind.')}
                 action={
-                  <button type="button" className="chip" onClick={() => set({ 'f.kind': undefined })}>
+                  <button type="button" className="chip" onClick={() => set({ 'f.kind': undefined, after: undefined })}>
                     {t('Show all')}
                   </button>
                 }
@@ -143,17 +145,17 @@ export default function ProductsTab() {
             )
           }
         >
-          {rows => (
+          {({ data }) => (
             <Table
               caption={t('Products')}
               columns={columns({ entitlementsOf: listing(entitlements.data), offeringsOf: listing(offerings.data) })}
-              rows={rows}
+              rows={data}
               rowKey={({ id }) => id}
               onOpen={({ id }) => open(id)}
             />
           )}
         </DataState>
-        <More of={read} />
+        <ListFoot of={read} />
       </Card>
       <Beside of={entitlements} all={t('There are more than 100 entitlements: what a product gives is told where it is opened.')} />
       <Beside of={offerings} all={t('There are more than 100 offerings: where a product is offered is told where it is opened.')} />

@@ -4,6 +4,7 @@ import { nowHere } from '../../data/clock.ts'
 import { isoDay, startOf } from '../../data/range.ts'
 import { useWrite } from '../../data/write.ts'
 import { Fault } from '../../parts/fault.tsx'
+import { Send } from '../../parts/send.tsx'
 import { t } from '../../parts/t.ts'
 import { sayWithUndo } from '../../parts/undo.tsx'
 import type { Question } from './question.ts'
@@ -60,9 +61,9 @@ export default function Annotate({ question: { zone, search, range }, onClose }:
           <Button variant="default" onClick={onClose}>
             {t('Cancel')}
           </Button>
-          <Button type="submit" loading={isPending} disabled={form.text.trim() === '' || form.day === ''}>
+          <Send loading={isPending} disabled={form.text.trim() === '' || form.day === ''}>
             {t('Annotate')}
-          </Button>
+          </Send>
         </div>
       </form>
     </Modal>

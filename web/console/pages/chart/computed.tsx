@@ -2,7 +2,7 @@ import type { AnalyticsExplanation, AnalyticsRate } from '../../../../clients/ty
 import { useAddress } from '../../data/address.ts'
 import { useCopy } from '../../parts/copy.tsx'
 import { DataState } from '../../parts/data-state.tsx'
-import { figure } from '../../parts/format.ts'
+import { bucket, figure } from '../../parts/format.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { counted, plain, t } from '../../parts/t.ts'
 import { Time } from '../../parts/time.tsx'
@@ -110,7 +110,7 @@ function Later({ explanation, start }: { explanation: AnalyticsExplanation; star
         <tbody>
           {changes.map(({ day, cause, facts, contribution }) => (
             <tr key={day + cause}>
-              <td>{day}</td>
+              <td className="nowrap">{bucket(Date.parse(day) / 1_000, 'day', 'UTC', true)}</td>
               <td>
                 {plain(cause)}
                 {facts !== null && <span className="soft"> · {counted(facts, '{n} fact', '{n} facts')}</span>}

@@ -4,6 +4,7 @@ import { useOne, useWrite } from '../../data/write.ts'
 import { Choice } from '../../parts/choice.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { type Difference, Newer, useLook } from '../../parts/meanwhile.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { say, sayWithUndo } from '../../parts/undo.tsx'
@@ -169,9 +170,9 @@ export default function PayloadEditor({ id, stored, onClose }: { id: string; sto
         >
           {t('Discard')}
         </Button>
-        <Button type="submit" size="xs" loading={isUnderWay} disabled={!isUnsaved}>
+        <Send size="xs" loading={isUnderWay} disabled={!isUnsaved}>
           {newer ? t('Save mine') : t('Save the payload')}
-        </Button>
+        </Send>
       </div>
     </form>
   )

@@ -1,8 +1,6 @@
-import { Button } from '@mantine/core'
 import { useState } from 'react'
 import type { RemoteConfigurationDetail } from '../../../../clients/typescript/src/index.ts'
 import { useDryRun } from '../../data/dry-run.ts'
-import { useNoNetwork } from '../../data/online.ts'
 import { useOne, useWrite } from '../../data/write.ts'
 import { ConditionsInWords } from '../../parts/conditions/named-pick.tsx'
 import { DataState } from '../../parts/data-state.tsx'
@@ -10,6 +8,7 @@ import { Drawer } from '../../parts/drawer.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { ForGood } from '../../parts/growth/for-good.tsx'
 import { contextText, percentText } from '../../parts/growth/words.ts'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { useGo } from '../../parts/to.tsx'
@@ -31,7 +30,6 @@ function Activate({ of: configuration, onClose }: Props) {
   const plan = useDryRun('v4ChangeRemoteConfigurationStatus', input)
   const { send, isPending } = useWrite('v4ChangeRemoteConfigurationStatus', CHANGES)
   const [failed, setFailed] = useState<unknown>()
-  const noNetwork = useNoNetwork()
   const activate = useOne(async () => {
     setFailed(undefined)
     await send(input)
@@ -69,9 +67,9 @@ function Activate({ of: configuration, onClose }: Props) {
         {failed !== undefined && <Fault error={failed} />}
         <div className="form-actions">
           <ShowTheCall name="v4ChangeRemoteConfigurationStatus" input={input} />
-          <Button type="submit" size="xs" loading={isPending} disabled={plan.data === undefined || noNetwork !== undefined}>
+          <Send size="xs" loading={isPending} disabled={plan.data === undefined}>
             {t('Activate it')}
-          </Button>
+          </Send>
         </div>
       </form>
     </Drawer>

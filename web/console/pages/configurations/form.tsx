@@ -8,6 +8,7 @@ import { conditionsInWords } from '../../parts/conditions/words.ts'
 import { Fault } from '../../parts/fault.tsx'
 import { percentText } from '../../parts/growth/words.ts'
 import { Newer, useBefore, useLook } from '../../parts/meanwhile.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
@@ -147,9 +148,9 @@ export default function ConfigurationForm({
           <Button variant="default" size="xs" onClick={onClose}>
             {t('Cancel')}
           </Button>
-          <Button type="submit" size="xs" loading={making.isPending || changing.isPending} disabled={!isReady}>
+          <Send size="xs" loading={making.isPending || changing.isPending} disabled={!isReady}>
             {configuration === undefined ? t('Make the draft') : newer ? t('Save mine') : t('Save')}
-          </Button>
+          </Send>
         </div>
       </form>
     </Modal>

@@ -3,7 +3,7 @@ import { lazy, Suspense } from 'react'
 import type { RemoteConfiguration } from '../../../../clients/typescript/src/index.ts'
 import { useAddress } from '../../data/address.ts'
 import { usePlace } from '../../data/place.ts'
-import { usePages } from '../../data/read.ts'
+import { useRead } from '../../data/read.ts'
 import { useDenied } from '../../data/session.ts'
 import { Act } from '../../parts/act.tsx'
 import { Card } from '../../parts/card.tsx'
@@ -13,10 +13,11 @@ import { Audience } from '../../parts/growth/audience.tsx'
 import { contextText } from '../../parts/growth/words.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { useKeys } from '../../parts/keys.ts'
+import { ListFoot } from '../../parts/list-foot.tsx'
 import { Page } from '../../parts/page.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { StatusChip } from '../../parts/status-chip.tsx'
-import { counted, t } from '../../parts/t.ts'
+import { t } from '../../parts/t.ts'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useGo } from '../../parts/to.tsx'
@@ -54,14 +55,15 @@ const COLUMNS: readonly Column<RemoteConfiguration>[] = [
   { key: 'changed', head: t('Changed'), cell: ({ updated_at }) => <Time at={updated_at} relative />, wideOnly: true },
 ]
 
-const INPUT = { query: { limit: 50 } }
+const ON_PAGE = 50
 
 /** What apps read at run time: which are served, to whom, under which key. */
 export default function Configurations() {
   const [search, set] = useAddress()
   const go = useGo()
   const denied = useDenied('editor', usePlace()?.project)
-  const read = usePages('v4ListRemoteConfigurations', INPUT, { every: 60_000 })
+  const input = { query: { limit: ON_PAGE, ...(search.after && { starting_after: search.after }) } }
+  const read = useRead('v4ListRemoteConfigurations', input, { every: 60_000 })
   const open = () => set({ at: 'new' }, { push: true })
   useKeys(denied === undefined ? { n: { says: t('New configuration'), run: open } } : {})
   return (
@@ -71,7 +73,7 @@ export default function Configurations() {
       about={t('Values that apps read at run time. Of those of a context key, the one activated last whose audience fits is served')}
       actions={
         <>
-          <ShowTheCall name="v4ListRemoteConfigurations" input={INPUT} />
+          <ShowTheCall name="v4ListRemoteConfigurations" input={input} />
           <Act denied={denied} size="xs" leftSection={<Icon name="knobs" size={14} />} onClick={open}>
             {t('New configuration')}
           </Act>
@@ -82,7 +84,7 @@ export default function Configurations() {
         <DataState
           of={read}
           shape="table"
-          isEmpty={data => data.length === 0}
+          isEmpty={({ data }) => data.length === 0 && search.after === undefined}
           empty={
             <Empty
               icon="knobs"
@@ -97,27 +99,17 @@ export default function Configurations() {
             />
           }
         >
-          {rows => (
-            <>
-              <Table
-                caption={t('Remote configurations')}
-                columns={COLUMNS}
-                rows={rows}
-                rowKey={({ id }) => id}
-                target={({ id }) => ({ to: `/configurations/${id}` })}
-              />
-              {read.hasNextPage && (
-                <div className="growth-foot">
-                  <span className="soft grow">{counted(rows.length, '{n} is shown', '{n} are shown')}</span>
-                  <button type="button" className="chip" disabled={read.isFetchingNextPage} onClick={read.more}>
-                    {t('Older')}
-                    <Icon name="next" size={12} />
-                  </button>
-                </div>
-              )}
-            </>
+          {({ data }) => (
+            <Table
+              caption={t('Remote configurations')}
+              columns={COLUMNS}
+              rows={data}
+              rowKey={({ id }) => id}
+              target={({ id }) => ({ to: `/configurations/${id}` })}
+            />
           )}
         </DataState>
+        <ListFoot of={read} />
       </Card>
       {search.at === 'new' && denied === undefined && (
         <Suspense fallback={null}>

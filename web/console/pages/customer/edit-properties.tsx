@@ -1,9 +1,10 @@
-import { Button, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { CustomerData } from '../../../../clients/typescript/src/index.ts'
 import { useWrite } from '../../data/write.ts'
 import { Drawer } from '../../parts/drawer.tsx'
 import { Fault } from '../../parts/fault.tsx'
+import { Send } from '../../parts/send.tsx'
 import { t } from '../../parts/t.ts'
 import { sayWithUndo } from '../../parts/undo.tsx'
 
@@ -73,9 +74,9 @@ export function EditProperties({ id, view, onClose }: { id: string; view: Custom
         </p>
         {error && <Fault error={error} />}
         <div className="form-actions">
-          <Button size="xs" type="submit" loading={isPending} disabled={changed.length === 0}>
+          <Send size="xs" loading={isPending} disabled={changed.length === 0}>
             {t('Save')}
-          </Button>
+          </Send>
         </div>
       </form>
     </Drawer>

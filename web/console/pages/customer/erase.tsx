@@ -1,4 +1,4 @@
-import { Button, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useAddress } from '../../data/address.ts'
@@ -9,6 +9,7 @@ import { Copy } from '../../parts/copy.tsx'
 import { DataState } from '../../parts/data-state.tsx'
 import { Drawer } from '../../parts/drawer.tsx'
 import { Fault } from '../../parts/fault.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { counted, plain, t } from '../../parts/t.ts'
 
@@ -93,9 +94,9 @@ function Form({ id, erasing }: { id: string; erasing: ReturnType<typeof useWrite
       {error && <Fault error={error} />}
       <div className="form-actions">
         <ShowTheCall name="v4DeleteCustomer" input={input} />
-        <Button type="submit" size="xs" className="button-danger" loading={isPending} disabled={typed !== id || plan.data === undefined}>
+        <Send size="xs" className="button-danger" loading={isPending} disabled={typed !== id || plan.data === undefined}>
           {t('Erase for good')}
-        </Button>
+        </Send>
       </div>
     </form>
   )

@@ -1,4 +1,3 @@
-import { Button } from '@mantine/core'
 import { useState } from 'react'
 import type { CustomerData } from '../../../../clients/typescript/src/index.ts'
 import { usePages, useRead } from '../../data/read.ts'
@@ -8,6 +7,7 @@ import { DataState } from '../../parts/data-state.tsx'
 import { Drawer } from '../../parts/drawer.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Fault } from '../../parts/fault.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { Time } from '../../parts/time.tsx'
@@ -98,9 +98,9 @@ export function GiveAccess({ id, view, onClose }: { id: string; view: CustomerDa
             {error && <Fault error={error} />}
             <div className="form-actions">
               {chosen && <ShowTheCall name="v4GrantUserEntitlement" input={{ path: { user_id: id }, body }} />}
-              <Button type="submit" size="xs" loading={isPending} disabled={chosen === undefined || paid || now === undefined}>
+              <Send size="xs" loading={isPending} disabled={chosen === undefined || paid || now === undefined}>
                 {t('Give access')}
-              </Button>
+              </Send>
             </div>
           </form>
         )}

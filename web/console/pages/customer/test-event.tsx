@@ -1,4 +1,4 @@
-import { Button, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { useId, useState } from 'react'
 import { usePlace } from '../../data/place.ts'
 import { useRead } from '../../data/read.ts'
@@ -7,6 +7,7 @@ import { useNow } from '../../data/use-now.ts'
 import { useWrite } from '../../data/write.ts'
 import { Drawer } from '../../parts/drawer.tsx'
 import { Fault } from '../../parts/fault.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
@@ -89,9 +90,9 @@ function Form({ id }: { id: string }) {
       {error && <Fault error={error} />}
       <div className="form-actions">
         <ShowTheCall name="v4CreateEvents" input={{ body: { events: [event] } }} />
-        <Button type="submit" size="xs" loading={isPending} disabled={name === '' || now === undefined}>
+        <Send size="xs" loading={isPending} disabled={name === '' || now === undefined}>
           {t('Send')}
-        </Button>
+        </Send>
       </div>
     </form>
   )

@@ -7,6 +7,7 @@ import { useRead } from '../../data/read.ts'
 import { useWrite } from '../../data/write.ts'
 import { Fault } from '../../parts/fault.tsx'
 import { Icon } from '../../parts/icon.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
@@ -104,9 +105,9 @@ export default function PostEvent({ onClose }: { onClose: () => void }) {
           <Button variant="default" size="xs" onClick={onClose}>
             {t('Cancel')}
           </Button>
-          <Button type="submit" size="xs" loading={isPending} disabled={properties === undefined || waits}>
+          <Send size="xs" loading={isPending} disabled={properties === undefined || waits}>
             {sandbox ? t('Post') : t('Post to production')}
-          </Button>
+          </Send>
         </div>
       </form>
     </Modal>

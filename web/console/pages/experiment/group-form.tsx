@@ -1,4 +1,4 @@
-import { Button, Checkbox, TextInput } from '@mantine/core'
+import { Checkbox, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { Experiment, ExperimentGroup } from '../../../../clients/typescript/src/index.ts'
 import { usePages } from '../../data/read.ts'
@@ -7,6 +7,7 @@ import { Drawer } from '../../parts/drawer.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { type Difference, differences, Newer, useLook } from '../../parts/meanwhile.tsx'
 import { Pick } from '../../parts/pick.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
@@ -162,9 +163,9 @@ export default function GroupForm({
           ) : (
             <ShowTheCall name="v4CreateExperimentGroup" input={{ path: { experiment_id: experiment.id }, body: bodyOf(draft) }} />
           )}
-          <Button type="submit" size="xs" loading={making.isPending || changing.isPending} disabled={!ready}>
+          <Send size="xs" loading={making.isPending || changing.isPending} disabled={!ready}>
             {group === undefined ? t('Add the group') : newer ? t('Save mine') : t('Save')}
-          </Button>
+          </Send>
         </div>
       </form>
     </Drawer>

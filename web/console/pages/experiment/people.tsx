@@ -19,7 +19,7 @@ import { Time } from '../../parts/time.tsx'
 import { To } from '../../parts/to.tsx'
 import { say, sayWithUndo } from '../../parts/undo.tsx'
 
-/** Who is in which group; people can be attached to one, and detached. */
+/** Who is in which group; people can be pinned to one, and taken out. */
 export function People({ of: { id, status }, groups }: { of: Experiment; groups: readonly ExperimentGroup[] | undefined }) {
   const [search, set] = useAddress()
   const role = useDenied('editor', usePlace()?.project)
@@ -36,14 +36,14 @@ export function People({ of: { id, status }, groups }: { of: Experiment; groups:
   const tell = (error: Error) => say(error.message)
   const attach = (user: string, group: string) =>
     void attaching.send({ path: { ...path, user_id: user }, body: { group_id: group } }).then(
-      // No undo: to detach would not give back the group or the pins that this has replaced.
-      () => say(t('{person} is attached to {group}; it replaces other pins of this key', { person: shortId(user), group: nameOf(group) })),
+      // No undo: to unpin would not give back the group or the pins that this has replaced.
+      () => say(t('{person} is pinned to {group}; it replaces other pins of this key', { person: shortId(user), group: nameOf(group) })),
       tell,
     )
   const detach = ({ id: user, group_id, pinned }: ExperimentUser) =>
     void detaching.send({ path: { ...path, user_id: user } }).then(() => {
       const done = t('{person} is in no group any more; the next request of the app decides', { person: shortId(user) })
-      // To attach somebody whom an evaluation had assigned would be no way back.
+      // To pin somebody whom an evaluation had assigned would be no way back.
       if (!pinned) return say(done)
       sayWithUndo(done, () => attaching.send({ path: { ...path, user_id: user }, body: { group_id } }))
     }, tell)
@@ -53,7 +53,7 @@ export function People({ of: { id, status }, groups }: { of: Experiment; groups:
       right={
         <>
           <Chip on={!isAll} onClick={() => set({ people: undefined, group: undefined })}>
-            {t('Attached')}
+            {t('Pinned')}
           </Chip>
           <Chip on={isAll} onClick={() => set({ people: 'all' })}>
             {t('All')}
@@ -81,7 +81,7 @@ export function People({ of: { id, status }, groups }: { of: Experiment; groups:
         isEmpty={rows => rows.length === 0}
         empty={
           <p className="growth-note">
-            {isAll ? t('Nobody is in a group.') : t('Nobody is attached: people come into groups by themselves.')}
+            {isAll ? t('Nobody is in a group.') : t('Nobody is pinned: people come into groups by themselves.')}
           </p>
         }
       >
@@ -94,18 +94,17 @@ export function People({ of: { id, status }, groups }: { of: Experiment; groups:
                     <Id>{user.id}</Id>
                   </To>
                   <span className="growth-below">
-                    <bdi>{nameOf(user.group_id)}</bdi> · {user.pinned ? t('attached') : t('assigned')}{' '}
-                    <Time at={user.assigned_at} relative />
+                    <bdi>{nameOf(user.group_id)}</bdi> · {user.pinned ? t('pinned') : t('assigned')} <Time at={user.assigned_at} relative />
                   </span>
                 </span>
                 <Act
                   denied={denied}
                   size="compact-xs"
                   variant="default"
-                  aria-label={t('Detach {person}', { person: user.id })}
+                  aria-label={user.pinned ? t('Unpin {person}', { person: user.id }) : t('Take {person} out', { person: user.id })}
                   onClick={() => detach(user)}
                 >
-                  {t('Detach')}
+                  {user.pinned ? t('Unpin') : t('Take out')}
                 </Act>
               </li>
             ))}
@@ -130,14 +129,14 @@ function Attach({ groups, onAttach }: { groups: readonly ExperimentGroup[]; onAt
     <div className="growth-add">
       <NativeSelect
         size="xs"
-        aria-label={t('Attach to the group')}
+        aria-label={t('Pin to the group')}
         data={groups.map(({ id, name }) => ({ value: id, label: name ?? shortId(id) }))}
         value={chosen}
         onChange={({ currentTarget }) => setGroup(currentTarget.value)}
       />
       <PersonFilter
-        name={t('Attach a person')}
-        onFind={user => (noNetwork === undefined ? onAttach(user, chosen) : say(t('Not attached: {why}', { why: noNetwork })))}
+        name={t('Pin a person')}
+        onFind={user => (noNetwork === undefined ? onAttach(user, chosen) : say(t('Not pinned: {why}', { why: noNetwork })))}
       />
     </div>
   )

@@ -19,7 +19,7 @@ export default function RemoveGroup({ of: experiment, group, onClose }: { of: Ex
       what={t('group')}
       says={[
         t('This cannot be undone: a group made anew has another id.'),
-        t('People attached to it are in no group any more; its copy of an offering goes with it.'),
+        t('People pinned to it are in no group any more; its copy of an offering goes with it.'),
       ]}
       plan={plan}
       act={t('Remove it')}

@@ -144,7 +144,7 @@ const columnsIn = (currency: string): readonly Column<ExperimentGroupSummary>[] 
     cell: ({ users, pinned_users }) => (
       <>
         <Count value={users} />
-        {pinned_users > 0 && <Below text={t('{n} attached', { n: figure(pinned_users) })} />}
+        {pinned_users > 0 && <Below text={t('{n} pinned', { n: figure(pinned_users) })} />}
       </>
     ),
   },

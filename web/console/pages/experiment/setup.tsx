@@ -23,7 +23,7 @@ export const Setup = ({ of: experiment }: { of: Experiment }) => (
     <Pairs
       rows={[
         [t('App asks'), <bdi key="key">{contextText(experiment.context_key)}</bdi>],
-        [t('Traffic'), <PercentBar key="traffic" percent={experiment.segment_percent ?? 100} />],
+        [t('Share'), <PercentBar key="share" percent={experiment.segment_percent ?? 100} />],
         [t('Audience'), <ConditionsInWords key="audience" conditions={experiment.segmentation_conditions ?? []} />],
         [t('People of other experiments'), experiment.is_context_specific ? t('taken in, of other keys') : t('left out')],
         [t('Primary metric'), metricName(experiment.primary_metric)],

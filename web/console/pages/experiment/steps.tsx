@@ -1,8 +1,6 @@
-import { Button } from '@mantine/core'
 import { useState } from 'react'
 import type { Experiment } from '../../../../clients/typescript/src/index.ts'
 import { useDryRun } from '../../data/dry-run.ts'
-import { useNoNetwork } from '../../data/online.ts'
 import { useOne, useWrite } from '../../data/write.ts'
 import { Again } from '../../parts/again.tsx'
 import { ConditionsInWords } from '../../parts/conditions/named-pick.tsx'
@@ -11,6 +9,7 @@ import { Drawer } from '../../parts/drawer.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { ForGood, ForGoodForm } from '../../parts/growth/for-good.tsx'
 import { contextText, percentText } from '../../parts/growth/words.ts'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { useGo } from '../../parts/to.tsx'
@@ -29,7 +28,6 @@ function Start({ of: experiment, onClose }: Props) {
   const plan = useDryRun('v4ChangeExperimentStatus', input)
   const { send, isPending } = useWrite('v4ChangeExperimentStatus', CHANGES)
   const [failed, setFailed] = useState<unknown>()
-  const noNetwork = useNoNetwork()
   const start = useOne(async () => {
     setFailed(undefined)
     await send(input)
@@ -56,7 +54,7 @@ function Start({ of: experiment, onClose }: Props) {
           <li>{t('Each of them is put into a group by the weights, and stays in it.')}</li>
           <li>
             {t(
-              'It cannot become a draft again: groups, what they serve, conditions and key are fixed. Traffic, names and weights can change.',
+              'It cannot become a draft again: groups, what they serve, conditions and key are fixed. Share, names and weights can change.',
             )}
           </li>
           <li>{t('It can be paused and go on; ending it is for good.')}</li>
@@ -67,9 +65,9 @@ function Start({ of: experiment, onClose }: Props) {
         {failed !== undefined && <Fault error={failed} />}
         <div className="form-actions">
           <ShowTheCall name="v4ChangeExperimentStatus" input={input} />
-          <Button type="submit" size="xs" loading={isPending} disabled={plan.data === undefined || noNetwork !== undefined}>
+          <Send size="xs" loading={isPending} disabled={plan.data === undefined}>
             {t('Start it')}
-          </Button>
+          </Send>
         </div>
       </form>
     </Drawer>

@@ -92,7 +92,7 @@ export const FIELDS = {
   description: 'Description',
   key: 'Context key',
   isSpecific: 'One experiment at a time, over',
-  percent: 'Traffic',
+  percent: 'Share',
   metric: 'Primary metric',
   goal: 'Goal',
   conditions: 'Conditions',

@@ -69,7 +69,7 @@ export function Reach({ draft, isDraft, change, faultOf }: Fields) {
           onChange={({ currentTarget }) => change({ key: currentTarget.value.trim() })}
         />
         <TextInput
-          label={t('Traffic in percent')}
+          label={t('Share in percent')}
           description={t('Of the people below, how many are taken in')}
           type="number"
           min={0}

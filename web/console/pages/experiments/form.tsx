@@ -6,6 +6,7 @@ import { useOne, useWrite } from '../../data/write.ts'
 import { Conditions } from '../../parts/conditions/conditions.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { Newer, useBefore, useLook } from '../../parts/meanwhile.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
@@ -102,9 +103,9 @@ export default function ExperimentForm({
           <Button variant="default" size="xs" onClick={onClose}>
             {t('Cancel')}
           </Button>
-          <Button type="submit" size="xs" loading={making.isPending || changing.isPending} disabled={!ready}>
+          <Send size="xs" loading={making.isPending || changing.isPending} disabled={!ready}>
             {experiment === undefined ? t('Make the draft') : newer ? t('Save mine') : t('Save')}
-          </Button>
+          </Send>
         </div>
       </form>
     </Modal>

@@ -17,6 +17,7 @@ import { PercentBar } from '../../parts/growth/percent-bar.tsx'
 import { contextText } from '../../parts/growth/words.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { useKeys } from '../../parts/keys.ts'
+import { ListFoot } from '../../parts/list-foot.tsx'
 import { Page } from '../../parts/page.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { StatusChip } from '../../parts/status-chip.tsx'
@@ -63,7 +64,7 @@ const COLUMNS: readonly Column<Shown>[] = [
         </>
       ),
   },
-  { key: 'traffic', head: t('Traffic'), cell: ({ segment_percent }) => <PercentBar percent={segment_percent ?? 100} />, wideOnly: true },
+  { key: 'share', head: t('Share'), cell: ({ segment_percent }) => <PercentBar percent={segment_percent ?? 100} />, wideOnly: true },
   {
     key: 'metric',
     head: t('Primary metric'),
@@ -135,34 +136,17 @@ export default function Experiments() {
             />
           }
         >
-          {({ data, has_more, next_cursor }) => (
-            <>
-              <Table
-                caption={t('Experiments')}
-                columns={COLUMNS}
-                rows={data.map(one => ({ ...one, results: results.data?.data.find(({ experiment_uid }) => experiment_uid === one.id) }))}
-                rowKey={({ id }) => id}
-                target={({ id }) => ({ to: `/experiments/${id}` })}
-              />
-              {(has_more || search.after !== undefined) && (
-                <div className="growth-foot">
-                  {search.after !== undefined && (
-                    <button type="button" className="chip" onClick={() => set({ after: undefined }, { push: true })}>
-                      <Icon name="prev" size={12} />
-                      {t('Newest')}
-                    </button>
-                  )}
-                  {has_more && (
-                    <button type="button" className="chip" onClick={() => set({ after: next_cursor }, { push: true })}>
-                      {t('Older')}
-                      <Icon name="next" size={12} />
-                    </button>
-                  )}
-                </div>
-              )}
-            </>
+          {({ data }) => (
+            <Table
+              caption={t('Experiments')}
+              columns={COLUMNS}
+              rows={data.map(one => ({ ...one, results: results.data?.data.find(({ experiment_uid }) => experiment_uid === one.id) }))}
+              rowKey={({ id }) => id}
+              target={({ id }) => ({ to: `/experiments/${id}` })}
+            />
           )}
         </DataState>
+        <ListFoot of={read} />
       </Card>
       {search.at === 'new' && denied === undefined && (
         <Suspense fallback={null}>

@@ -106,9 +106,9 @@ function Acts({ one }: { one: Export }) {
       {asked && isUnfinished(one) && (
         <div className="export-ask" role="alert">
           <p>{t('What is written is removed. Another export of the same window has the same rows.')}</p>
-          <Button size="xs" className="button-danger" loading={isPending} data-autofocus onClick={cancel}>
+          <Act denied={denied} size="xs" className="button-danger" loading={isPending} data-autofocus onClick={cancel}>
             {t('Cancel it')}
-          </Button>
+          </Act>
           <Button size="xs" variant="default" onClick={() => setAsked(false)}>
             {t('Let it go on')}
           </Button>

@@ -1,4 +1,4 @@
-import { Button, Checkbox, NativeSelect, TextInput } from '@mantine/core'
+import { Checkbox, NativeSelect, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useAddress } from '../../data/address.ts'
 import { RANGE_TEXTS } from '../../data/range.ts'
@@ -9,6 +9,7 @@ import { useWrite } from '../../data/write.ts'
 import { Bars } from '../../parts/data-state.tsx'
 import { Drawer } from '../../parts/drawer.tsx'
 import { Fault } from '../../parts/fault.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { TYPES } from '../reports/words.ts'
@@ -129,9 +130,9 @@ function Form({ first, zone, now }: { first: Draft; zone: string; now: number })
       {error && <Fault error={error} />}
       <div className="form-actions">
         <ShowTheCall name="v4CreateExport" input={{ body }} />
-        <Button type="submit" size="xs" loading={isPending} disabled={!ready}>
+        <Send size="xs" loading={isPending} disabled={!ready}>
           {t('Make the file')}
-        </Button>
+        </Send>
       </div>
     </form>
   )

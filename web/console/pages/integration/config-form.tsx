@@ -6,6 +6,7 @@ import { Choice } from '../../parts/choice.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { useLook } from '../../parts/meanwhile.tsx'
+import { Send } from '../../parts/send.tsx'
 import { REVEAL } from '../../parts/shown-once.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
@@ -128,8 +129,7 @@ export function ConfigForm({ integration, config, provider, denied }: Props) {
         </div>
       )}
       <div className="form-actions">
-        <Button
-          type="submit"
+        <Send
           size="xs"
           loading={isPending}
           title={denied}
@@ -137,7 +137,7 @@ export function ConfigForm({ integration, config, provider, denied }: Props) {
           data-disabled={denied !== undefined || undefined}
         >
           {isNewer ? t('Save mine') : t('Save')}
-        </Button>
+        </Send>
       </div>
     </form>
   )

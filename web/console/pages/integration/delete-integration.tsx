@@ -5,6 +5,7 @@ import { useDryRun } from '../../data/dry-run.ts'
 import { useWrite } from '../../data/write.ts'
 import { Copy } from '../../parts/copy.tsx'
 import { Fault } from '../../parts/fault.tsx'
+import { Send } from '../../parts/send.tsx'
 import { t } from '../../parts/t.ts'
 import { useGo } from '../../parts/to.tsx'
 import { say } from '../../parts/undo.tsx'
@@ -60,9 +61,9 @@ export default function DeleteIntegration({ of: { id, title, held }, onClose }: 
           <Button variant="default" size="xs" onClick={onClose}>
             {t('Cancel')}
           </Button>
-          <Button type="submit" size="xs" className="button-danger" loading={isPending} disabled={typed !== id || plan.data === undefined}>
+          <Send size="xs" className="button-danger" loading={isPending} disabled={typed !== id || plan.data === undefined}>
             {t('Delete it')}
-          </Button>
+          </Send>
         </div>
       </form>
     </Modal>

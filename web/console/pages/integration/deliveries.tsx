@@ -42,7 +42,7 @@ const COLUMNS: readonly Column<IntegrationDelivery>[] = [
     cell: ({ status, reason }) => (
       <span className="delivery-status">
         <StatusChip status={status} />
-        {reason && <span className="soft wide-only">{plain(reason).toLowerCase()}</span>}
+        {reason && <span className="soft wide-only">{reasonText(reason)}</span>}
       </span>
     ),
   },

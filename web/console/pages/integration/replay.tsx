@@ -1,4 +1,4 @@
-import { Button, Checkbox, TextInput } from '@mantine/core'
+import { Checkbox, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { Integration } from '../../../../clients/typescript/src/index.ts'
 import { useAddress } from '../../data/address.ts'
@@ -11,6 +11,7 @@ import { DataState } from '../../parts/data-state.tsx'
 import { Drawer } from '../../parts/drawer.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { localOf, secondAt } from '../../parts/local-time.ts'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { counted, t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
@@ -122,13 +123,13 @@ export default function Replay({ of: { id }, onClose }: { of: Integration; onClo
         <div className="form-actions">
           <ShowTheCall name="v4ReplayIntegrationDeliveries" input={{ path: { integration_id: id }, body: body ?? input.body }} />
           {matched ? (
-            <Button type="submit" size="xs" loading={isPending}>
+            <Send size="xs" loading={isPending}>
               {counted(matched, 'Send {n} again', 'Send {n} again')}
-            </Button>
+            </Send>
           ) : (
-            <Button type="submit" size="xs" disabled={body === undefined} loading={isCounted && plan.isFetching}>
+            <Send size="xs" disabled={body === undefined} loading={isCounted && plan.isFetching}>
               {t('Count them')}
-            </Button>
+            </Send>
           )}
         </div>
       </form>

@@ -2,6 +2,7 @@ import { Button, Modal } from '@mantine/core'
 import { useState } from 'react'
 import type { IntegrationConfig } from '../../../../clients/typescript/src/index.ts'
 import { useOne, useWrite } from '../../data/write.ts'
+import { Act } from '../../parts/act.tsx'
 import { Again } from '../../parts/again.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { useLook } from '../../parts/meanwhile.tsx'
@@ -56,9 +57,9 @@ export default function RotateSigning({
               <Button variant="default" size="xs" onClick={onClose}>
                 {t('Cancel')}
               </Button>
-              <Button size="xs" loading={isPending} onClick={() => void rotate().catch(setFailed)} data-autofocus>
+              <Act denied={undefined} size="xs" loading={isPending} onClick={() => void rotate().catch(setFailed)} data-autofocus>
                 {t('Replace it')}
-              </Button>
+              </Act>
             </div>
           </div>
         </Again>

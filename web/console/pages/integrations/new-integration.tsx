@@ -6,6 +6,7 @@ import { Choice } from '../../parts/choice.tsx'
 import { DataState } from '../../parts/data-state.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { Pick } from '../../parts/pick.tsx'
+import { Send } from '../../parts/send.tsx'
 import { t } from '../../parts/t.ts'
 import { useGo } from '../../parts/to.tsx'
 
@@ -83,9 +84,9 @@ export default function NewIntegration({ onClose }: { onClose: () => void }) {
                 <Button variant="default" size="xs" onClick={onClose}>
                   {t('Cancel')}
                 </Button>
-                <Button type="submit" size="xs" loading={isPending} disabled={title.trim() === ''}>
+                <Send size="xs" loading={isPending} disabled={title.trim() === ''}>
                   {t('Create it')}
-                </Button>
+                </Send>
               </div>
             </form>
           )

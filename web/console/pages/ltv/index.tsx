@@ -7,6 +7,7 @@ import { Card } from '../../parts/card.tsx'
 import { Bars, DataState } from '../../parts/data-state.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Fault } from '../../parts/fault.tsx'
+import { count } from '../../parts/format.ts'
 import { Freshness } from '../../parts/freshness.tsx'
 import { Page } from '../../parts/page.tsx'
 import { curlOf } from '../../parts/show-the-call.tsx'
@@ -49,7 +50,10 @@ export default function Ltv() {
                 <span className="ltv-name">{t('Trials that led to a payment')}</span>
                 <span className="ltv-value">{trials_started === 0 ? '–' : <Percent value={conversion_rate * 100} short />}</span>
                 <span className="ltv-more">
-                  {t('{converted} of {started}; running trials may follow', { converted: trials_converted, started: trials_started })}
+                  {t('{converted} of {started}; running trials may follow', {
+                    converted: count(trials_converted),
+                    started: count(trials_started),
+                  })}
                 </span>
               </>
             )}

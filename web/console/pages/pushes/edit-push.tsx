@@ -6,6 +6,7 @@ import { useOne, useWrite } from '../../data/write.ts'
 import { Fault } from '../../parts/fault.tsx'
 import { KeptNotice } from '../../parts/kept-notice.tsx'
 import { type Difference, differences, Newer, useLook } from '../../parts/meanwhile.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
@@ -77,9 +78,9 @@ export default function EditPush({ push, denied, onDone }: { push: Push; denied:
         <Button variant="default" size="xs" onClick={cancel}>
           {t('Cancel')}
         </Button>
-        <Button type="submit" size="xs" loading={isPending} disabled={!ready}>
+        <Send size="xs" loading={isPending} disabled={!ready}>
           {newer ? t('Save mine') : t('Save')}
-        </Button>
+        </Send>
       </div>
     </form>
   )

@@ -3,7 +3,7 @@ import { lazy, Suspense } from 'react'
 import type { Push } from '../../../../clients/typescript/src/index.ts'
 import { useAddress } from '../../data/address.ts'
 import { usePlace } from '../../data/place.ts'
-import { usePages } from '../../data/read.ts'
+import { useRead } from '../../data/read.ts'
 import { useDenied } from '../../data/session.ts'
 import { Act } from '../../parts/act.tsx'
 import { Card } from '../../parts/card.tsx'
@@ -11,6 +11,7 @@ import { DataState } from '../../parts/data-state.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { useKeys } from '../../parts/keys.ts'
+import { ListFoot } from '../../parts/list-foot.tsx'
 import { Page } from '../../parts/page.tsx'
 import { curlOf, ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
@@ -22,13 +23,14 @@ import { InUse } from './in-use.tsx'
 const NewPush = lazy(() => import('./new-push.tsx'))
 const PushDrawer = lazy(() => import('./push-drawer.tsx'))
 
-const INPUT = { query: { limit: 50 } }
+const ON_PAGE = 50
 
 /** The templates that automations send, with what sends each. */
 export default function Pushes() {
   const [search, set] = useAddress()
   const denied = useDenied('editor', usePlace()?.project)
-  const read = usePages('v4ListPushes', INPUT, { every: 60_000 })
+  const input = { query: { limit: ON_PAGE, ...(search.after && { starting_after: search.after }) } }
+  const read = useRead('v4ListPushes', input, { every: 60_000 })
   const open = () => set({ at: 'new' }, { push: true })
   const close = () => set({ at: undefined, tab: undefined })
   useKeys(denied === undefined ? { n: { says: t('New push'), run: open } } : {})
@@ -44,7 +46,7 @@ export default function Pushes() {
       about={t('Notifications that automations send to phones')}
       actions={
         <>
-          <ShowTheCall name="v4ListPushes" input={INPUT} />
+          <ShowTheCall name="v4ListPushes" input={input} />
           {make}
         </>
       }
@@ -53,7 +55,7 @@ export default function Pushes() {
         <DataState
           of={read}
           shape="table"
-          isEmpty={rows => rows.length === 0}
+          isEmpty={({ data }) => data.length === 0 && search.after === undefined}
           empty={
             <Empty
               icon="push"
@@ -64,23 +66,17 @@ export default function Pushes() {
             />
           }
         >
-          {rows => (
+          {({ data }) => (
             <Table
               caption={t('Pushes')}
               columns={COLUMNS}
-              rows={rows}
+              rows={data}
               rowKey={({ id }) => id}
               onOpen={({ id }) => set({ at: id, tab: undefined }, { push: true })}
             />
           )}
         </DataState>
-        {read.hasNextPage && (
-          <div className="pushes-foot">
-            <button type="button" className="chip" disabled={read.isFetchingNextPage} onClick={read.more}>
-              {t('More')}
-            </button>
-          </div>
-        )}
+        <ListFoot of={read} />
       </Card>
       <Suspense fallback={null}>
         {search.at === 'new' && <NewPush denied={denied} onClose={close} />}

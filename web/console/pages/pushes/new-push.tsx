@@ -1,10 +1,10 @@
-import { Button } from '@mantine/core'
 import { useAddress } from '../../data/address.ts'
 import { useKeptDraft } from '../../data/kept-draft.ts'
 import { useWrite } from '../../data/write.ts'
 import { Drawer } from '../../parts/drawer.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { KeptNotice } from '../../parts/kept-notice.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
@@ -44,9 +44,9 @@ export default function NewPush({ denied, onClose }: { denied: string | undefine
         {denied && <p className="soft">{denied}</p>}
         <div className="form-actions">
           <ShowTheCall name="v4CreatePush" input={{ body }} />
-          <Button type="submit" size="xs" loading={isPending} disabled={!ready}>
+          <Send size="xs" loading={isPending} disabled={!ready}>
             {t('Make the push')}
-          </Button>
+          </Send>
         </div>
       </form>
     </Drawer>

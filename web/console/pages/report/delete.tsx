@@ -1,4 +1,4 @@
-import { Button, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { ScheduledReport } from '../../../../clients/typescript/src/index.ts'
 import { useDryRun } from '../../data/dry-run.ts'
@@ -7,6 +7,7 @@ import { Copy } from '../../parts/copy.tsx'
 import { DataState } from '../../parts/data-state.tsx'
 import { Drawer } from '../../parts/drawer.tsx'
 import { Fault } from '../../parts/fault.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { counted, plain, t } from '../../parts/t.ts'
 import { useGo } from '../../parts/to.tsx'
@@ -74,15 +75,9 @@ export default function Delete({ report, onClose }: { report: ScheduledReport; o
         {error && <Fault error={error} />}
         <div className="form-actions">
           <ShowTheCall name="v4DeleteScheduledReport" input={input} />
-          <Button
-            type="submit"
-            size="xs"
-            className="button-danger"
-            loading={isPending}
-            disabled={typed !== report.id || plan.data === undefined}
-          >
+          <Send size="xs" className="button-danger" loading={isPending} disabled={typed !== report.id || plan.data === undefined}>
             {t('Delete for good')}
-          </Button>
+          </Send>
         </div>
       </form>
     </Drawer>

@@ -1,9 +1,10 @@
 import { ActionIcon, NativeSelect } from '@mantine/core'
 import { CHARTS, titleOfChart } from '../../data/charts.ts'
 import { useRead } from '../../data/read.ts'
-import { type AskedChart, filterTexts } from '../../parts/asked-chart.ts'
+import { type AskedChart, filtersOfChart } from '../../parts/asked-chart.ts'
 import { Choice } from '../../parts/choice.tsx'
 import { DataState } from '../../parts/data-state.tsx'
+import { FilterChips } from '../../parts/filters.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { Pick } from '../../parts/pick.tsx'
 import { t } from '../../parts/t.ts'
@@ -84,7 +85,13 @@ function ChartRow({ chart, days, onChange, onRemove }: RowProps) {
   const splits = meta.data?.segmentations ?? []
   const split = typeof segmentation === 'string' ? segmentation : ''
   const known = splits.some(one => one.code === split) || split === '' ? [] : [{ code: split, label: split }]
-  const filters = filterTexts(chart)
+  const filter = (name: string, values: readonly string[]) =>
+    onChange(
+      Object.fromEntries([
+        ...Object.entries(query).filter(([key]) => key !== `filter[${name}][]`),
+        ...(values.length > 0 ? [[`filter[${name}][]`, [...values]]] : []),
+      ]),
+    )
   return (
     <li>
       <div className="report-chart-head">
@@ -120,18 +127,9 @@ function ChartRow({ chart, days, onChange, onRemove }: RowProps) {
           onChange={({ currentTarget: { value } }) => onChange({ ...rest, ...(split !== '' && { segmentation: split }), unit: value })}
         />
       </div>
-      {filters.length > 0 && (
-        <p className="soft report-chart-filters">
-          <span title={filters.join('; ')}>{filters.join('; ')}</span>{' '}
-          <button
-            type="button"
-            className="chip small"
-            onClick={() => onChange(Object.fromEntries(Object.entries(query).filter(([name]) => !name.startsWith('filter['))))}
-          >
-            {t('Remove the filters')}
-          </button>
-        </p>
-      )}
+      <section className="filters report-chart-filters" aria-label={t('{chart}: filters', { chart: titleOfChart(code) })}>
+        <FilterChips conditions={meta.data?.filter_conditions} given={filtersOfChart(chart)} onChange={filter} />
+      </section>
     </li>
   )
 }

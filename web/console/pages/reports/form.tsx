@@ -9,6 +9,7 @@ import { Choice } from '../../parts/choice.tsx'
 import { DataState } from '../../parts/data-state.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { type Difference, differences, Newer, useLook } from '../../parts/meanwhile.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
@@ -132,9 +133,9 @@ export default function ReportForm({
           <Button variant="default" size="xs" onClick={onClose}>
             {t('Cancel')}
           </Button>
-          <Button type="submit" size="xs" loading={making.isPending || changing.isPending} disabled={!ready}>
+          <Send size="xs" loading={making.isPending || changing.isPending} disabled={!ready}>
             {saveText(report, newer !== undefined)}
-          </Button>
+          </Send>
         </div>
       </form>
     </Modal>

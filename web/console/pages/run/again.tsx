@@ -1,9 +1,9 @@
-import { Button } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import type { AutomationRunDetail } from '../../../../clients/typescript/src/index.ts'
 import { useWrite } from '../../data/write.ts'
 import { Drawer } from '../../parts/drawer.tsx'
 import { Fault } from '../../parts/fault.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { useGo } from '../../parts/to.tsx'
@@ -61,9 +61,9 @@ export default function RunAgain({ run, onClose }: { run: AutomationRunDetail; o
         {error && <Fault error={error} />}
         <div className="form-actions">
           <ShowTheCall name="v4ReplayAutomationRun" input={input} />
-          <Button type="submit" size="xs" loading={isPending}>
+          <Send size="xs" loading={isPending}>
             {t('Run again')}
-          </Button>
+          </Send>
         </div>
       </form>
     </Drawer>

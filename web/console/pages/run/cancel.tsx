@@ -1,4 +1,4 @@
-import { Button, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { AutomationRunDetail } from '../../../../clients/typescript/src/index.ts'
 import { useDryRun } from '../../data/dry-run.ts'
@@ -6,6 +6,7 @@ import { useWrite } from '../../data/write.ts'
 import { DataState } from '../../parts/data-state.tsx'
 import { Drawer } from '../../parts/drawer.tsx'
 import { Fault } from '../../parts/fault.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { plain, t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
@@ -64,9 +65,9 @@ export default function Cancel({ run, onClose }: { run: AutomationRunDetail; onC
         {error && <Fault error={error} />}
         <div className="form-actions">
           <ShowTheCall name="v4CancelAutomationRun" input={input} />
-          <Button type="submit" size="xs" className="button-danger" loading={isPending} disabled={typed !== end}>
+          <Send size="xs" className="button-danger" loading={isPending} disabled={typed !== end}>
             {t('Cancel the run')}
-          </Button>
+          </Send>
         </div>
       </form>
     </Drawer>

@@ -6,6 +6,7 @@ import { usePlace } from '../../data/place.ts'
 import { request } from '../../data/request.ts'
 import { Drawer } from '../../parts/drawer.tsx'
 import { Icon } from '../../parts/icon.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { counted, t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
@@ -98,9 +99,9 @@ export function CancelMany({ ids, onDone, onClose }: { ids: readonly string[]; o
           ) : (
             <>
               <ShowTheCall name="v4CancelAutomationRun" input={{ path: { run_id: ids[0]! } }} />
-              <Button type="submit" size="xs" className="button-danger" loading={isUnderWay} disabled={typed !== String(ids.length)}>
+              <Send size="xs" className="button-danger" loading={isUnderWay} disabled={typed !== String(ids.length)}>
                 {counted(ids.length, 'Cancel {n} run', 'Cancel {n} runs')}
-              </Button>
+              </Send>
             </>
           )}
         </div>

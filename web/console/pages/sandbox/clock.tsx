@@ -1,4 +1,4 @@
-import { Button, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { TestClock } from '../../../../clients/typescript/src/index.ts'
 import { usePlace } from '../../data/place.ts'
@@ -8,6 +8,7 @@ import { Act } from '../../parts/act.tsx'
 import { Card } from '../../parts/card.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { dateOf, moment, span } from '../../parts/format.ts'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { counted, plain, t } from '../../parts/t.ts'
 import { type Advance, useAdvance, type Wanted } from './advance.ts'
@@ -79,9 +80,9 @@ function To({ clock, denied, go }: { clock: TestClock; denied: string | undefine
         error={early ? t('The clock is already past that.') : undefined}
         onChange={({ currentTarget }) => setText(currentTarget.value)}
       />
-      <Button type="submit" size="xs" disabled={to === undefined || early || denied !== undefined} title={denied}>
+      <Send size="xs" disabled={to === undefined || early || denied !== undefined} title={denied}>
         {t('Advance')}
-      </Button>
+      </Send>
       <ShowTheCall name="v4AdvanceTestClock" input={{ body: to === undefined ? { by: 'P1D' } : { to } }} />
     </form>
   )

@@ -6,6 +6,7 @@ import { useDenied } from '../../data/session.ts'
 import { useWrite } from '../../data/write.ts'
 import { Copy } from '../../parts/copy.tsx'
 import { Fault } from '../../parts/fault.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 
@@ -69,9 +70,9 @@ export default function Reset({ onClose }: { onClose: () => void }) {
           <Button variant="default" size="xs" onClick={onClose}>
             {t('Cancel')}
           </Button>
-          <Button type="submit" size="xs" className="button-danger" loading={isPending} disabled={!matches}>
+          <Send size="xs" className="button-danger" loading={isPending} disabled={!matches}>
             {t('Empty the sandbox')}
-          </Button>
+          </Send>
         </div>
       </form>
     </Modal>

@@ -1,4 +1,3 @@
-import { Button } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Screen } from '../../../../clients/typescript/src/index.ts'
@@ -6,6 +5,7 @@ import { useDryRun } from '../../data/dry-run.ts'
 import { usePlace } from '../../data/place.ts'
 import { keyOf, useRead } from '../../data/read.ts'
 import { useOne, useWrite } from '../../data/write.ts'
+import { Act } from '../../parts/act.tsx'
 import { DataState } from '../../parts/data-state.tsx'
 import { Difference } from '../../parts/difference.tsx'
 import { Drawer } from '../../parts/drawer.tsx'
@@ -90,14 +90,15 @@ export default function Publish({ screen, denied, onClose }: { screen: Screen; d
         {denied && <p className="soft">{denied}</p>}
         <div className="form-actions">
           <ShowTheCall name="v4PublishScreen" input={input} />
-          <Button
+          <Act
+            denied={undefined}
             size="xs"
             loading={isPending}
             disabled={denied !== undefined || isPublished || plan.data === undefined}
             onClick={() => void publish()}
           >
             {t('Publish')}
-          </Button>
+          </Act>
         </div>
       </div>
     </Drawer>

@@ -1,4 +1,4 @@
-import { Button, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { Screen } from '../../../../clients/typescript/src/index.ts'
 import { useKeptDraft } from '../../data/kept-draft.ts'
@@ -7,6 +7,7 @@ import { Drawer } from '../../parts/drawer.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { KeptNotice } from '../../parts/kept-notice.tsx'
 import { type Difference, differences, Newer, useLook } from '../../parts/meanwhile.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { say, sayWithUndo } from '../../parts/undo.tsx'
@@ -83,9 +84,9 @@ export default function Rename({ screen, denied, onClose }: { screen: Screen; de
         {denied && <p className="soft">{denied}</p>}
         <div className="form-actions">
           <ShowTheCall name="v4UpdateScreen" input={{ path, body }} />
-          <Button type="submit" size="xs" loading={isPending} disabled={!ready}>
+          <Send size="xs" loading={isPending} disabled={!ready}>
             {newer ? t('Save mine') : t('Save')}
-          </Button>
+          </Send>
         </div>
       </form>
     </Drawer>

@@ -1,9 +1,10 @@
-import { Button, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { useKeptDraft } from '../../data/kept-draft.ts'
 import { useWrite } from '../../data/write.ts'
 import { Drawer } from '../../parts/drawer.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { KeptNotice } from '../../parts/kept-notice.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { useGo } from '../../parts/to.tsx'
@@ -50,9 +51,9 @@ export default function NewScreen({ denied, onClose }: { denied: string | undefi
         {denied && <p className="soft">{denied}</p>}
         <div className="form-actions">
           <ShowTheCall name="v4CreateScreen" input={{ body }} />
-          <Button type="submit" size="xs" loading={isPending} disabled={body.name === '' || denied !== undefined}>
+          <Send size="xs" loading={isPending} disabled={body.name === '' || denied !== undefined}>
             {t('Make the draft')}
-          </Button>
+          </Send>
         </div>
       </form>
     </Drawer>

@@ -1,10 +1,11 @@
-import { Button, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { Segment } from '../../../../clients/typescript/src/index.ts'
 import { useWrite } from '../../data/write.ts'
 import { Copy } from '../../parts/copy.tsx'
 import { Drawer } from '../../parts/drawer.tsx'
 import { Fault } from '../../parts/fault.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { counted, t } from '../../parts/t.ts'
 import { useGo } from '../../parts/to.tsx'
@@ -70,9 +71,9 @@ export default function Delete({ segment, onClose }: { segment: Segment; onClose
         {error && <Fault error={error} />}
         <div className="form-actions">
           <ShowTheCall name="v4DeleteSegment" input={input} />
-          <Button type="submit" size="xs" className="button-danger" loading={isPending} disabled={typed !== id}>
+          <Send size="xs" className="button-danger" loading={isPending} disabled={typed !== id}>
             {t('Delete for good')}
-          </Button>
+          </Send>
         </div>
       </form>
     </Drawer>

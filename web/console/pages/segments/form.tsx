@@ -9,6 +9,7 @@ import { ConditionsInWords } from '../../parts/conditions/named-pick.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { KeptNotice } from '../../parts/kept-notice.tsx'
 import { type Difference, Newer, useLook } from '../../parts/meanwhile.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
@@ -141,9 +142,9 @@ export default function SegmentForm({
           >
             {t('Cancel')}
           </Button>
-          <Button type="submit" size="xs" loading={making.isPending || changing.isPending} disabled={!ready}>
+          <Send size="xs" loading={making.isPending || changing.isPending} disabled={!ready}>
             {segment === undefined ? t('Make the segment') : newer ? t('Save mine') : t('Save')}
-          </Button>
+          </Send>
         </div>
       </form>
     </Modal>

@@ -62,7 +62,7 @@ function Person({ of: one }: { of: Customer }) {
           <span key={text}>{text}</span>
         ))}
         <span>
-          {t('since')} <Time at={one.since} relative />
+          {t('came')} <Time at={one.since} relative />
         </span>
       </span>
     </li>

@@ -4,6 +4,7 @@ import type { ProjectSettings } from '../../../../clients/typescript/src/index.t
 import { useOne, useWrite } from '../../data/write.ts'
 import { Fault } from '../../parts/fault.tsx'
 import { Newer, useBefore, useLook } from '../../parts/meanwhile.tsx'
+import { Send } from '../../parts/send.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
 
@@ -71,9 +72,9 @@ export default function EditProject({ settings, onClose }: { settings: ProjectSe
           <Button variant="default" size="xs" onClick={onClose}>
             {t('Cancel')}
           </Button>
-          <Button type="submit" size="xs" loading={isPending}>
+          <Send size="xs" loading={isPending}>
             {newer ? t('Save mine') : t('Save')}
-          </Button>
+          </Send>
         </div>
       </form>
     </Modal>

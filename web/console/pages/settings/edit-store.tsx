@@ -4,6 +4,7 @@ import type { StoreConfig } from '../../../../clients/typescript/src/index.ts'
 import { useOne, useWrite } from '../../data/write.ts'
 import { Fault } from '../../parts/fault.tsx'
 import { Newer, useBefore, useLook } from '../../parts/meanwhile.tsx'
+import { Send } from '../../parts/send.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
 import { type Platform, STORES } from './store-fields.ts'
@@ -98,9 +99,9 @@ export function EditStore({ platform, config, onClose }: { platform: Platform; c
           <Button variant="default" size="xs" onClick={onClose}>
             {t('Cancel')}
           </Button>
-          <Button type="submit" size="xs" loading={isPending} disabled={Object.keys(changed).length === 0}>
+          <Send size="xs" loading={isPending} disabled={Object.keys(changed).length === 0}>
             {newer ? t('Save mine') : t('Save')}
-          </Button>
+          </Send>
         </div>
       </form>
     </Modal>

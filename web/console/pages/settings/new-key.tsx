@@ -4,6 +4,7 @@ import type { Scope } from '../../../../clients/typescript/src/index.ts'
 import type { Input } from '../../data/operations.ts'
 import { useWrite } from '../../data/write.ts'
 import { Fault } from '../../parts/fault.tsx'
+import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { REVEAL, ShownOnce } from '../../parts/shown-once.tsx'
 import { t } from '../../parts/t.ts'
@@ -79,9 +80,9 @@ export function NewKey({ onClose }: { onClose: () => void }) {
             <Button variant="default" size="xs" onClick={onClose}>
               {t('Cancel')}
             </Button>
-            <Button type="submit" size="xs" loading={isPending} disabled={scopes.length === 0 || name.trim() === ''}>
+            <Send size="xs" loading={isPending} disabled={scopes.length === 0 || name.trim() === ''}>
               {t('Make the key')}
-            </Button>
+            </Send>
           </div>
         </form>
       )}

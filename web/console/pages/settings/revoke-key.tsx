@@ -3,6 +3,7 @@ import { useState } from 'react'
 import type { ApiKey } from '../../../../clients/typescript/src/index.ts'
 import { useWrite } from '../../data/write.ts'
 import { Fault } from '../../parts/fault.tsx'
+import { Send } from '../../parts/send.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
 
@@ -42,9 +43,9 @@ export function RevokeKey({ of: key, onClose }: { of: ApiKey; onClose: (done: bo
           <Button variant="default" size="xs" onClick={() => onClose(false)}>
             {t('Cancel')}
           </Button>
-          <Button type="submit" size="xs" className="button-danger" loading={isPending} disabled={typed.trim() !== key.last_four}>
+          <Send size="xs" className="button-danger" loading={isPending} disabled={typed.trim() !== key.last_four}>
             {t('Revoke')}
-          </Button>
+          </Send>
         </div>
       </form>
     </Modal>

@@ -2,6 +2,7 @@ import { Button, Modal, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useWrite } from '../../data/write.ts'
 import { Fault } from '../../parts/fault.tsx'
+import { Send } from '../../parts/send.tsx'
 import { REVEAL, ShownOnce } from '../../parts/shown-once.tsx'
 import { t } from '../../parts/t.ts'
 
@@ -47,9 +48,9 @@ export default function RotateSecret({ name, onClose }: { name: string; onClose:
             <Button variant="default" size="xs" onClick={onClose}>
               {t('Cancel')}
             </Button>
-            <Button type="submit" size="xs" className="button-danger" loading={isPending} disabled={typed.trim() !== name}>
+            <Send size="xs" className="button-danger" loading={isPending} disabled={typed.trim() !== name}>
               {t('Replace it')}
-            </Button>
+            </Send>
           </div>
         </form>
       )}

@@ -98,6 +98,7 @@ export const comparatorsOf = (metric: string): readonly Comparator[] => COMPARAT
 export function metricText(metric: string): string {
   const key = keyOfProperty(metric)
   if (key !== null) return t('Property {key}', { key: key === '' ? '…' : key })
+  if (metric.startsWith('event:')) return t('Event: {field}', { field: metric.slice('event:'.length) })
   const entitlement = entitlementIn(metric)
   if (entitlement !== null) return t('Has access to {id}', { id: entitlement === '' ? '…' : entitlement })
   return Object.hasOwn(METRICS, metric) ? t(METRICS[metric]!.label) : plain(metric)

@@ -1,14 +1,14 @@
 import './growth.css'
-import { Button, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import type { UseQueryResult } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import type { DryRun } from '../../../../clients/typescript/src/index.ts'
-import { useNoNetwork } from '../../data/online.ts'
 import { useOne } from '../../data/write.ts'
 import { Copy } from '../copy.tsx'
 import { DataState } from '../data-state.tsx'
 import { Drawer } from '../drawer.tsx'
 import { Fault } from '../fault.tsx'
+import { Send } from '../send.tsx'
 import { counted, plain, t } from '../t.ts'
 
 type Form = {
@@ -39,8 +39,7 @@ export function ForGoodForm({ id, what, says, plan, act, call, inTheWay, onDo }:
   const [typed, setTyped] = useState('')
   const [failed, setFailed] = useState<unknown>()
   const [isUnderWay, setUnderWay] = useState(false)
-  const noNetwork = useNoNetwork()
-  const isReady = typed === id && plan.data !== undefined && noNetwork === undefined
+  const isReady = typed === id && plan.data !== undefined
   const send = useOne(async () => {
     setFailed(undefined)
     setUnderWay(true)
@@ -83,16 +82,9 @@ export function ForGoodForm({ id, what, says, plan, act, call, inTheWay, onDo }:
       {failed !== undefined && <Fault error={failed} />}
       <div className="form-actions">
         {call}
-        <Button
-          type="submit"
-          size="xs"
-          className="button-danger"
-          loading={isUnderWay}
-          disabled={!isReady}
-          title={noNetwork === undefined ? undefined : t(noNetwork)}
-        >
+        <Send size="xs" className="button-danger" loading={isUnderWay} disabled={!isReady}>
           {act}
-        </Button>
+        </Send>
       </div>
     </form>
   )

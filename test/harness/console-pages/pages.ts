@@ -1,0 +1,181 @@
+import type { Told } from './tell.ts'
+
+export type ConsolePage = {
+  name: string
+  path: string
+  /** A part that is there once the page has what it shows. */
+  full: string
+  /** The same where nothing was ever told. */
+  empty: string
+  /** It stands on another page of this list. */
+  isTab?: boolean
+  /** Parts of addresses that open something over the page. */
+  drawers: string[]
+}
+
+/** The pages of the console, over the data of `tellHostile`. */
+export const consolePages = ({
+  customer,
+  event,
+  key,
+  at,
+  report,
+  reportRun,
+  file,
+  run,
+  integration,
+  delivery,
+  automation,
+  segment,
+  config,
+  experiment,
+  group,
+  draft,
+  screen,
+  push,
+}: Told): ConsolePage[] => [
+  { name: 'overview', path: '/', full: 'a.tile .tile-value .figure', empty: '.first-steps', drawers: [] },
+  { name: 'charts', path: '/charts', full: 'a.tile .tile-value .figure', empty: 'a.tile .tile-value .figure', drawers: [] },
+  {
+    name: 'chart',
+    path: '/charts/sales?range=28d&tz=UTC&split=campaign_name',
+    full: '.numbers tbody tr',
+    empty: '.notice',
+    drawers: [`at=${at}`, 'at=all', `at=${at}&tab=computed`],
+  },
+  { name: 'cohorts', path: '/cohorts', full: '.heat td button', empty: '.empty', drawers: ['at=total:0'] },
+  { name: 'ltv', path: '/ltv?range=365d&split=campaign_name', full: '.ltv-table td', empty: '.empty', drawers: [] },
+  { name: 'insights', path: '/insights', full: '.insights-verdict', empty: '.empty', drawers: [] },
+  { name: 'segments', path: '/segments', full: '.segment-name', empty: '.empty', drawers: ['at=new'] },
+  {
+    name: 'segment',
+    path: `/segments/${segment}`,
+    full: '.used-by li',
+    empty: '.empty',
+    drawers: ['at=edit', 'at=list', 'at=delete'],
+  },
+  { name: 'customers', path: '/customers', full: 'tbody tr', empty: '.empty', drawers: [] },
+  {
+    name: 'customer',
+    path: `/customers/${customer}`,
+    full: '.timeline .line li',
+    empty: '.empty',
+    drawers: ['give', 'properties', 'why', 'json', 'erase', 'test-event'].map(name => `at=${name}`),
+  },
+  { name: 'events', path: '/events', full: '[data-row]', empty: '.empty', drawers: [`at=${event}`] },
+  {
+    name: 'catalogue',
+    path: '/catalogue',
+    full: '[data-row]',
+    empty: '.empty',
+    drawers: ['at=new', 'at=one.pro', 'at=edit.pro', 'at=delete.pro', 'at=one.constructor'],
+  },
+  {
+    name: 'offerings',
+    isTab: true,
+    path: '/catalogue?tab=offerings',
+    full: '[data-row]',
+    empty: '.empty',
+    drawers: ['at=new', 'at=one.__proto__', 'at=edit.__proto__', 'at=delete.constructor'],
+  },
+  {
+    name: 'entitlements',
+    isTab: true,
+    path: '/catalogue?tab=entitlements',
+    full: '[data-row]',
+    empty: '.empty',
+    drawers: ['at=new', 'at=one.__proto__', 'at=edit.__proto__', 'at=delete.constructor'],
+  },
+  { name: 'screens', path: '/screens', full: '[data-row]', empty: '.empty', drawers: ['at=new'] },
+  {
+    name: 'screen',
+    path: `/screens/${screen}`,
+    full: '.source pre',
+    empty: '.empty',
+    drawers: ['at=publish', 'at=edit', 'at=delete'],
+  },
+  { name: 'its markup', isTab: true, path: `/screens/${screen}?source=html`, full: '.screen-part', empty: '.empty', drawers: [] },
+  {
+    name: 'pushes',
+    path: '/pushes',
+    full: '[data-row]',
+    empty: '.empty',
+    drawers: ['at=new', `at=${push}`, `at=${push}&tab=edit`, `at=${push}&tab=delete`],
+  },
+  { name: 'automations', path: '/automations', full: '.automations-title', empty: '.empty', drawers: [] },
+  {
+    name: 'automation',
+    path: `/automations/${automation}`,
+    full: '.box',
+    empty: '.empty',
+    drawers: ['backtest', 'versions', 'json', 'inactive', 'delete', 'step.mail'].map(name => `at=${name}`),
+  },
+  { name: 'automation-edit', path: `/automations/${automation}/edit`, full: '.edit-step', empty: '.fault', drawers: ['at=backtest'] },
+  { name: 'configurations', path: '/configurations', full: '[data-row]', empty: '.empty', drawers: ['at=new'] },
+  {
+    name: 'configuration',
+    path: `/configurations/${config}`,
+    full: '.payload',
+    empty: '.empty',
+    drawers: ['at=edit', 'at=activate', 'at=archive', 'at=delete', `at=served&person=${customer}`],
+  },
+  {
+    name: 'payload',
+    isTab: true,
+    path: `/configurations/${config}?edit=payload`,
+    full: '.payload-row, .payload',
+    empty: '.empty',
+    drawers: [],
+  },
+  { name: 'experiments', path: '/experiments', full: '[data-row]', empty: '.empty', drawers: ['at=new'] },
+  {
+    name: 'experiment',
+    path: `/experiments/${experiment}`,
+    full: '.experiment-primary',
+    empty: '.empty',
+    drawers: ['at=edit', 'at=end', `at=served&person=${customer}`, `at=group.${group}`],
+  },
+  {
+    name: 'a draft of one',
+    isTab: true,
+    path: `/experiments/${draft}`,
+    full: '.experiment-groups-list',
+    empty: '.empty',
+    drawers: ['at=start', 'at=delete', 'at=group.new'],
+  },
+  { name: 'reports', path: '/reports', full: '[data-row]', empty: '.empty', drawers: ['at=new'] },
+  { name: 'report', path: `/reports/${report}`, full: '.cell', empty: '.empty', drawers: [`at=${reportRun}`, 'at=edit', 'at=delete'] },
+  { name: 'exports', path: '/exports', full: '[data-row]', empty: '.empty', drawers: ['at=new', `at=${file}`] },
+  { name: 'integrations', path: '/integrations', full: '.integration-card', empty: '.empty', drawers: ['at=new'] },
+  {
+    name: 'integration',
+    path: `/integrations/${integration}`,
+    full: '[data-row]',
+    empty: '.empty',
+    drawers: [`at=${delivery}`, 'at=replay', 'tab=settings&at=rotate', 'tab=settings&at=delete'],
+  },
+  {
+    name: 'its settings',
+    isTab: true,
+    path: `/integrations/${integration}?tab=settings`,
+    full: '.integration-side',
+    empty: '.empty',
+    drawers: [],
+  },
+  {
+    name: 'promises',
+    path: '/promises',
+    full: '.health tbody tr',
+    empty: '.empty',
+    drawers: ['at=exports.kept', 'at=deliveries.because.exhausted'],
+  },
+  { name: 'sandbox', path: '/sandbox?env=sandbox', full: '.clock-now', empty: '.clock-now', drawers: ['at=reset'] },
+  { name: 'settings', path: '/settings', full: '.pairs code', empty: '.pairs code', drawers: [] },
+  { name: 'keys', isTab: true, path: '/settings?tab=keys', full: '[data-row]', empty: '.empty', drawers: [`at=${key}`] },
+  { name: 'stores', isTab: true, path: '/settings?tab=stores', full: '.card h2', empty: '.card h2', drawers: ['at=apple', 'at=stripe'] },
+  { name: 'people', isTab: true, path: '/settings?tab=people', full: '.card', empty: '.card', drawers: [] },
+  { name: 'runs', path: '/runs', full: '[data-row]', empty: '.empty', drawers: [] },
+  { name: 'run', path: `/runs/${run}`, full: '.run-line li', empty: '.fault', drawers: ['at=again'] },
+  { name: 'audit', path: '/audit', full: '[data-row]', empty: '.empty, [data-row]', drawers: ['at=none'] },
+  { name: 'status', path: '/status', full: '.pairs', empty: '.pairs', drawers: [] },
+]
