@@ -17,8 +17,9 @@ import { useTileCharts } from '../overview/tile-charts.ts'
 import { Views } from './views.tsx'
 
 const CODES = CHARTS.flatMap(({ charts }) => charts.map(({ code }) => code))
-/** So many charts come in one answer. */
-const HALF = 12
+/** So many charts come in one answer: the first ones are soon there, and who goes on leaves little behind that the service still computes. */
+const BATCH = 3
+const BATCHES = Array.from({ length: Math.ceil(CODES.length / BATCH) }, (_, n) => CODES.slice(n * BATCH, (n + 1) * BATCH))
 
 /** All charts in their groups, each with its figure and its course; before them what was saved. */
 export default function Charts() {
@@ -37,11 +38,12 @@ export default function Charts() {
     ...(range.key === 'own' ? { from: search.from, to: search.to } : { range: range.key }),
     currency: search.currency,
   }
-  const first = useTileCharts(CODES.slice(0, HALF), query)
-  const second = useTileCharts(CODES.slice(HALF), query)
-  const answers = [...first.charts.values(), ...second.charts.values()]
-  const error = first.error ?? second.error
-  const retry = () => Promise.all([first.error && first.refetch(), second.error && second.refetch()])
+  // biome-ignore lint/correctness/useHookAtTopLevel: the same batches in the same order each time
+  const reads = BATCHES.map(codes => useTileCharts(codes, query))
+  const answers = reads.flatMap(read => [...read.charts.values()])
+  const failed = reads.filter(read => read.error !== null)
+  const error = failed[0]?.error
+  const retry = () => Promise.all(failed.map(read => read.refetch()))
   return (
     <Page
       title={t('Charts')}
@@ -62,7 +64,7 @@ export default function Charts() {
           <h2 className="group-title">{t(group)}</h2>
           <div className="tiles">
             {charts.map(({ code }) => {
-              const read = first.charts.has(code) || CODES.indexOf(code) < HALF ? first : second
+              const read = reads[Math.floor(CODES.indexOf(code) / BATCH)]!
               return (
                 <Tile key={code} code={code} chart={read.charts.get(code)} search={own} failed={read.error !== null} stale={read.isStale} />
               )
