@@ -17,7 +17,7 @@ import { startOnce } from './start.ts'
 const CHARTS = ['mrr', 'sales', 'active-subscriptions', 'mrr-movement']
 const PAGES = ['Overview', 'Charts', 'Cohorts', 'Customers', 'Events']
 const PER_SECOND = 200
-/** ms after which the last page of a round has what it fetches: that is no part of the navigation that follows. */
+/** ms after which a page has what it fetches: that is no part of the navigation that follows. */
 const STILL_MS = 1_500
 /** ms; the last one in MB. */
 const GOALS = { navigation: 600, change: 200, page: 150, task: 50, start: 50, memory: 5 }
@@ -149,12 +149,12 @@ async function signedIn(resources: Resources, facts: SeededFacts, url: string): 
 
 async function oneRound(page: Page, url: string, times: Times): Promise<void> {
   for (const chart of CHARTS) {
+    await sleep(STILL_MS)
     times.navigation.push(await navigate(page, `${url}/console/charts/${chart}?range=90d&f.country=AA`))
     times.change.push(await change(page, () => page.getByText('Day', { exact: true }).click()))
     times.change.push(await change(page, () => page.getByRole('button', { name: /^Remove the filter/ }).click()))
   }
   for (const title of PAGES) times.page.push(await turnTo(page, title))
-  await sleep(STILL_MS)
   const last = <One>(of: One[], count: number, what: (one: One) => number) =>
     of
       .slice(-count)
