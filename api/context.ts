@@ -24,6 +24,7 @@ export type ClaimAttempt = { store: string | null; ids: Record<string, string> }
  * path with the names of its parameters, for the log: the path itself has ids of customers. `attempt`: what a purchase or a notification is about.
  * `actsIn`: the environment of the user on whom the operation acts, where it is not that of the key. `claimed`: what a purchase claims; `claimant`: for
  * whom, where the path does not name the user. `dryRun`: its refusal is nobody's refused purchase. `formCookie`: that the answer sets for its forms.
+ * `isCompressible`: see `compressed`.
  */
 export type RequestState = {
   requestId: string
@@ -37,6 +38,7 @@ export type RequestState = {
   claimant?: string
   dryRun?: boolean
   formCookie?: string
+  isCompressible?: boolean
 }
 
 export type Context = Koa.ParameterizedContext<RequestState>

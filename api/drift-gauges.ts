@@ -19,6 +19,15 @@ export function driftGauges(readiness: Readiness, registers: Registry[]) {
   const unremoved = gauge('perennial_unremoved_files', 'Files of exports that the storage fails to remove, or to rewrite after an erasure')
   const unremovedSeconds = gauge('perennial_unremoved_files_seconds', 'For how long the storage has failed to remove the oldest of them')
   const failedReportRuns = gauge('perennial_failed_report_runs', 'Runs of reports that failed within a day and were not sent again since')
+  const inError = gauge('perennial_integrations_in_error', 'Integrations of production that are in error, up to 10,000')
+  const exhausted = gauge(
+    'perennial_exhausted_deliveries',
+    'Deliveries of production that failed within a day after all attempts, and were not sent again; of the newest 10,000',
+  )
+  const failedRuns = gauge(
+    'perennial_failed_automation_runs',
+    'Runs of automations of production that failed within a day; of the newest 10,000',
+  )
   const marked = gauge('perennial_marked_users', 'Users whose facts are to be folded, up to 10,000')
   const markSeconds = gauge('perennial_oldest_mark_seconds', 'How long the first of them has waited')
   const setAsideUsers = gauge('perennial_set_aside_users', 'Users whose facts cannot be folded, up to 10,000')
@@ -87,6 +96,9 @@ export function driftGauges(readiness: Readiness, registers: Registry[]) {
       unremoved.set(drift.unremoved.files)
       unremovedSeconds.set(drift.unremoved.seconds)
       failedReportRuns.set(drift.failedReportRuns)
+      inError.set(drift.broken.integrationsInError)
+      exhausted.set(drift.broken.exhaustedDeliveries)
+      failedRuns.set(drift.broken.failedAutomationRuns)
       marked.set(drift.facts.marked)
       markSeconds.set(drift.facts.oldest_seconds)
       setAsideUsers.set(drift.facts.set_aside)

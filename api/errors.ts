@@ -78,17 +78,20 @@ export const invalidData = (details: Detail[]): Problem =>
     { details },
   )
 
+/** After this time a connection may be free, or a database that has restarted answers. */
+const RETRY_SOON = { headers: { 'Retry-After': '2' } }
+
 /** The answer for any thrown error. For internal failures it has only the class of the failure, never a statement, stack or address. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error
   if (error instanceof Refusal) return new Problem(error.code, error.message, { details: error.details })
   switch (classifyFailure(error)) {
     case 'unavailable':
-      return new Problem('storage_error', 'the database or the file storage does not work at the moment')
+      return new Problem('storage_error', 'the database or the file storage does not work at the moment', RETRY_SOON)
     case 'timeout':
       return new Problem('upstream_timeout', 'the database took too long')
     case 'conflict':
-      return new Problem('storage_error', 'too many writers at the same rows: repeat the request')
+      return new Problem('storage_error', 'too many writers at the same rows: repeat the request', RETRY_SOON)
     case 'other':
       return new Problem('unknown_error', 'an unexpected failure; the log of the service has it under the request id')
   }

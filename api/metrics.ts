@@ -1,7 +1,9 @@
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { version } from '../schemas/version.ts'
 import { driftGauges } from './drift-gauges.ts'
 import { eventLoopDelay } from './event-loop-delay.ts'
 import type { Readiness } from './readiness.ts'
+import { RUNTIME } from './runtime-name.ts'
 
 export type HttpMetrics = { answered(operation: string, status: number, seconds: number): void }
 export type FigureMetrics = { figuresBy(by: string): void }
@@ -16,7 +18,14 @@ export type StoreMetrics = { notification(labels: NotificationLabels, seconds: n
 export type ClaimMetrics = { sandboxInProduction(): void; purchaseRefused(store: string, reason: string): void }
 /** What the work on the queues of stores counts. */
 export type RefreshMetrics = { refresh(store: string, result: string): void; missed(store: string): void }
+/** `policy`: what Redis does when its memory is full (`maxmemory-policy`); null while it is not known. */
+export type RedisReading = { isUp: boolean; policy: string | null }
+export type QueueMetrics = {
+  /** This process uses Redis: `state` is asked whenever the metrics are read. */
+  watchRedis(state: () => RedisReading): void
+}
 export type Metrics = HttpMetrics &
+  QueueMetrics &
   RunMetrics &
   FigureMetrics &
   RefreshMetrics &
@@ -25,20 +34,39 @@ export type Metrics = HttpMetrics &
 
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
-/** One registry per process: HTTP, executions of jobs, overdue jobs, the runtime. `close` it with the process. */
-export function metrics(readiness: Readiness): Metrics {
+/**
+ * One registry per process: HTTP, executions of jobs, overdue jobs, the runtime. `close` it with the process. `role`: what the process does. What the
+ * process itself does is counted here; figures of the whole installation come from Postgres, and are the same in every process.
+ */
+export function metrics(readiness: Readiness, role = 'all'): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const registers = [registry]
-  const requests = new Counter({ name: 'http_requests_total', help: 'Requests answered', labelNames: ['operation', 'status'], registers })
+  new Gauge({
+    name: 'perennial_build_info',
+    help: 'Always 1: the version, the runtime and the role of the process',
+    labelNames: ['version', 'runtime', 'role'],
+    registers,
+  }).set({ version: version(), runtime: RUNTIME, role }, 1)
+  const requests = new Counter({
+    name: 'perennial_http_requests_total',
+    help: 'Requests answered',
+    labelNames: ['operation', 'status'],
+    registers,
+  })
   const duration = new Histogram({
-    name: 'http_request_duration_seconds',
+    name: 'perennial_http_request_duration_seconds',
     help: 'Time to answer',
     labelNames: ['operation'],
     buckets: BUCKETS,
     registers,
   })
-  const outcomes = new Counter({ name: 'runs_total', help: 'Executions of jobs by outcome', labelNames: ['kind', 'outcome'], registers })
+  const outcomes = new Counter({
+    name: 'perennial_runs_total',
+    help: 'Executions of jobs by outcome',
+    labelNames: ['kind', 'outcome'],
+    registers,
+  })
   const figures = new Counter({
     name: 'perennial_figures_total',
     help: 'Questions to facts of environments with a replica: answered by the replica, or by Postgres for this reason',
@@ -98,6 +126,7 @@ export function metrics(readiness: Readiness): Metrics {
     purchaseRefused: (store, reason) => refused.inc({ store, reason }),
     missed: store => missed.inc({ store }),
     outcome: (kind, outcome) => outcomes.inc({ kind, outcome }),
+    watchRedis: state => redisGauges(state, registers),
     async text() {
       await drift.read()
       return registry.metrics()
@@ -105,4 +134,26 @@ export function metrics(readiness: Readiness): Metrics {
     contentType: registry.contentType,
     close,
   }
+}
+
+function redisGauges(state: () => RedisReading, registers: Registry[]): void {
+  new Gauge({
+    name: 'perennial_redis_up',
+    help: 'Whether Redis has answered at the last look: 1, or 0',
+    registers,
+    collect() {
+      this.set(state().isUp ? 1 : 0)
+    },
+  })
+  new Gauge({
+    name: 'perennial_redis_policy',
+    help: 'Always 1: what Redis does when its memory is full; must be noeviction',
+    labelNames: ['policy'],
+    registers,
+    collect() {
+      const { policy } = state()
+      this.reset()
+      if (policy !== null) this.set({ policy }, 1)
+    },
+  })
 }

@@ -1,7 +1,7 @@
 import type { Drift } from '../domain/oversight/reconciliation/drift.ts'
 
 /** The figures of `/readyz`: sums, and their parts by kind of job and by consumer. */
-export function readinessFigures({ late, held, lag, setAside, unremoved, failedReportRuns, facts, stores, orphans }: Drift) {
+export function readinessFigures({ late, held, lag, setAside, unremoved, failedReportRuns, broken, facts, stores, orphans }: Drift) {
   const kinds = late.filter(({ overdue }) => overdue > 0)
   return {
     overdue: kinds.reduce((sum, { overdue }) => sum + overdue, 0),
@@ -17,6 +17,9 @@ export function readinessFigures({ late, held, lag, setAside, unremoved, failedR
     set_aside: setAside.reduce((sum, { events }) => sum + events, 0),
     unremoved_files: unremoved.files,
     failed_report_runs: failedReportRuns,
+    integrations_in_error: broken.integrationsInError,
+    exhausted_deliveries: broken.exhaustedDeliveries,
+    failed_automation_runs: broken.failedAutomationRuns,
     marked_users: facts.marked,
     oldest_mark_seconds: Math.round(facts.oldest_seconds),
     set_aside_users: facts.set_aside,

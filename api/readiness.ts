@@ -1,5 +1,6 @@
 import { jobFloors } from '../domain/durable/jobs/floors.ts'
 import { type Drift, readDrift } from '../domain/oversight/reconciliation/drift.ts'
+import { sharedDrift } from '../domain/oversight/reconciliation/shared-drift.ts'
 import { type LastPush, lastPushes } from '../domain/purchases/store-inbox/figures.ts'
 import type { Pool } from '../store/connect.ts'
 import { classifyFailure } from '../store/failures.ts'
@@ -14,7 +15,14 @@ const DRIFT_FRESH_MS = 5_000
 
 /** `slow`: the database did not answer in time. That is no reason to take the service out of a load balancer. */
 export type DatabaseState = 'ready' | 'slow' | 'unavailable'
-export type Readiness = { database(): Promise<DatabaseState>; drift(): Promise<Drift | null>; lastPushes(): Promise<LastPush[] | null> }
+export type Readiness = {
+  database(): Promise<DatabaseState>
+  drift(): Promise<Drift | null>
+  lastPushes(): Promise<LastPush[] | null>
+  isDraining(): boolean
+  /** From now on the process is not ready: others take its requests, while it still answers those that come. */
+  beginDraining(): void
+}
 
 const latest = <T>(recent: Throttled<T>): T | null => (recent.is === 'read' ? recent.value : recent.is === 'slow' ? recent.last : null)
 
@@ -29,9 +37,18 @@ export function readiness(pool: Pool, driftFreshMs: number = DRIFT_FRESH_MS): Re
     await floors.refresh()
     return readDrift(pool, floors.current())
   }
-  const drift = throttled(readFigures, { freshMs: driftFreshMs, waitMs: WAIT_MS })
+  const drift = throttled(() => sharedDrift(pool, driftFreshMs, readFigures), {
+    freshMs: driftFreshMs,
+    ageMs: ({ ageMs }) => ageMs,
+    waitMs: WAIT_MS,
+  })
   const pushes = throttled(() => lastPushes(pool), { freshMs: driftFreshMs, waitMs: WAIT_MS })
+  let draining = false
   return {
+    isDraining: () => draining,
+    beginDraining() {
+      draining = true
+    },
     async database() {
       const recent = await migrated()
       switch (recent.is) {
@@ -46,7 +63,7 @@ export function readiness(pool: Pool, driftFreshMs: number = DRIFT_FRESH_MS): Re
       }
     },
     /** At most five seconds old; older while the database is slow; null: no figures could be read. */
-    drift: async () => latest(await drift()),
+    drift: async () => latest(await drift())?.drift ?? null,
     /** As fresh as that. */
     lastPushes: async () => latest(await pushes()),
   }

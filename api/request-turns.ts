@@ -5,7 +5,7 @@ import { type InTurn, takingTurns } from '../store/taking-turns.ts'
 /** The share of the free turns that one environment may use. */
 const SHARE = 1 / 2
 /** Concurrent requests with expensive reads, as a part of all. */
-const EXPENSIVE = 0.4
+export const EXPENSIVE_SHARE = 0.4
 /** After this time a caller hardly waits any longer. */
 const LONGEST_WAIT_MS = 10_000
 
@@ -20,7 +20,7 @@ export type StatementTurn = <T>(work: (db: Pool) => Promise<T>) => Promise<T>
  */
 export function requestTurns(atOnce: number, longestWaitMs: number = LONGEST_WAIT_MS): RequestTurns {
   const all = takingTurns(atOnce, { share: SHARE })
-  const expensive = takingTurns(Math.ceil(atOnce * EXPENSIVE), { share: SHARE })
+  const expensive = takingTurns(Math.ceil(atOnce * EXPENSIVE_SHARE), { share: SHARE })
   const tooLate = new Refusal('upstream_timeout', 'too many slow requests are under way: try again later')
   const patience = (): AbortSignal => {
     const late = new AbortController()

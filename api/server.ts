@@ -1,4 +1,3 @@
-import { createServer } from 'node:http'
 import Koa from 'koa'
 import type { Logger } from 'pino'
 import type { KeyPrincipal } from '../domain/operators/principal.ts'
@@ -6,7 +5,7 @@ import type { Pool } from '../store/connect.ts'
 import { addressLimit } from './address-limit.ts'
 import { answerRequest, json } from './answer.ts'
 import { authenticator } from './authenticate.ts'
-import { promptClose } from './close.ts'
+import { compressed } from './compress.ts'
 import { builtPages } from './console/built.ts'
 import { type LiveHub, liveHub } from './console/live/hub.ts'
 import { consolePages } from './console/pages.ts'
@@ -26,15 +25,15 @@ import { type OperatorDeps, operatorRoutes } from './operator.ts'
 import { principals } from './principal.ts'
 import { recordRefusedRequest } from './purchase-attempts.ts'
 import { allowanceHeaders, type KeyLimits, type RateLimit, rateLimiter } from './rate-limit.ts'
-import { HEADER_BYTES, refuseRaw } from './refuse-raw.ts'
 import { logFailure } from './refused-attempts.ts'
 import { router } from './router.ts'
 import { routes } from './routes.ts'
-import type { AnswerCheck } from './run.ts'
+import type { AnswerCheck, Route } from './run.ts'
 import { sandboxState } from './sandbox-layer.ts'
 import { type SandboxStates, sandboxStates } from './sandbox-state.ts'
 import { serveSdk } from './sdk/serve.ts'
 import { webTokens } from './sdk/web-tokens.ts'
+import { type ListenAddress, type Listening, serveApp } from './serve-app.ts'
 import type { PageDeps } from './sign-in/page-deps.ts'
 import { signInPages } from './sign-in/routes.ts'
 import { type NotificationDeps, storeNotifications } from './stores/notifications.ts'
@@ -84,6 +83,7 @@ function application(deps: ServerDeps, live: LiveHub): App {
     requestId,
     observe(deps),
     failures(deps),
+    compressed,
     operationalRoutes(deps) as Layer,
     operatorRoutes(deps) as Layer,
     signInPages(deps),
@@ -99,7 +99,10 @@ function application(deps: ServerDeps, live: LiveHub): App {
     limitRate(take),
     webTokens,
     sandboxState(stateOf),
-    (ctx: Context) => answerRequest(deps, ctx),
+    async (ctx: Context) => {
+      await answerRequest(deps, ctx)
+      ctx.state.isCompressible = isPlainList(ctx)
+    },
   ]
   for (const layer of layers) app.use(layer as Koa.Middleware<RequestState, { state: RequestState }>)
   return app
@@ -127,8 +130,17 @@ const failures =
     }
   }
 
-const FIGURES = new Set(['/healthz', '/readyz', '/metrics'])
 const API = /^\/v4(\/|$)/
+
+const LIST = '{"object":"list"'
+
+/** A list without fields that are secrets. */
+const isPlainList = ({ method, body, state: { match } }: Context): boolean =>
+  method === 'GET' &&
+  match.is === 'found' &&
+  (match.route as Route).description.secrets.length === 0 &&
+  typeof body === 'string' &&
+  body.startsWith(LIST)
 
 /** An address outside of the API needs no protection: 404, with or without a key. */
 const apiOnly: Layer = async (ctx, next) => {
@@ -155,51 +167,14 @@ function limitRate(take: KeyLimits): Layer {
   }
 }
 
-export type Listening = { port: number; close(): Promise<void> }
-
-/** Where a server listens; without `host`, on all interfaces. */
-type ListenAddress = { port: number; host?: string | undefined }
-
 /** Serves the API. */
 export async function listen(deps: ServerDeps, address: ListenAddress): Promise<Listening> {
   const live = liveHub(deps)
-  const { port, close } = await serveApp(application(deps, live), address, deps)
+  const { close, ...server } = await serveApp(application(deps, live).callback(), address, () => deps.publicUrl)
   const closeAll = async () => {
     // A stream has no end of its own, and a server waits for its requests.
     await live.close()
     await close()
   }
-  return { port, close: closeAll }
-}
-
-/** Serves health, readiness and metrics, and nothing else, on a port of their own. */
-export const listenForFigures = (deps: ServerDeps, address: ListenAddress): Promise<Listening> => serveApp(figuresOnly(deps), address, deps)
-
-function figuresOnly(deps: ServerDeps): App {
-  const app: App = new Koa()
-  app.silent = true
-  const known: Layer = async (ctx, next) => {
-    if (!FIGURES.has(ctx.path)) throw new Problem('invalid_request', 'no such address', { status: 404 })
-    await next()
-  }
-  for (const layer of [requestId, failures(deps), known, operationalRoutes(deps) as Layer, apiOnly])
-    app.use(layer as Koa.Middleware<RequestState, { state: RequestState }>)
-  return app
-}
-
-/** `close` ends idle connections at once and waits for the requests in progress. */
-async function serveApp(app: App, { port, host }: ListenAddress, deps: ServerDeps): Promise<Listening> {
-  const handle = app.callback()
-  const server = createServer({ maxHeaderSize: HEADER_BYTES, requestTimeout: 120_000, keepAliveTimeout: 65_000 }, handle)
-  refuseRaw(server, () => deps.publicUrl)
-  const close = promptClose(server)
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen({ port, ...(host && { host }) }, resolve)
-  })
-  const address = server.address()
-  return {
-    port: typeof address === 'object' && address ? address.port : port,
-    close,
-  }
+  return { ...server, close: closeAll }
 }

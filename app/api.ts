@@ -3,10 +3,9 @@ import type Koa from 'koa'
 import type { Logger } from 'pino'
 import { answerCheck } from '../api/answer-check.ts'
 import { SESSION_RATE } from '../api/console/serve.ts'
-import { metrics, type RefreshMetrics, type RunMetrics } from '../api/metrics.ts'
-import { readiness } from '../api/readiness.ts'
 import { requestTurns } from '../api/request-turns.ts'
-import { type Listening, listen, listenForFigures } from '../api/server.ts'
+import type { Listening } from '../api/serve-app.ts'
+import { listen } from '../api/server.ts'
 import { type Replicas, replicasOf } from '../domain/analytics/figures/replica/replicas.ts'
 import { backtestTurns } from '../domain/automations/backtest/turns.ts'
 import { blockCutting } from '../domain/events/blocks.ts'
@@ -24,53 +23,40 @@ import { storeVerifiers } from '../workflows/stores/verifiers.ts'
 import type { Config } from './config.ts'
 import { consoleDrawing } from './console/drawing.ts'
 import { consoleSource, type StartedConsole } from './console/source.ts'
+import { addressOf, CHECK_LIMITS, type ProcessHealth } from './health.ts'
+import { poolsOfApi } from './pool-sizes.ts'
 import { QUEUES_PAGE, redisPrefix, warnOfRedis } from './queue.ts'
 import type { Resources } from './resources.ts'
 
 export type ServedApi = Listening & {
   url: string
-  metricsUrl: string | null
   console: StartedConsole | null
-  countOutcome: RunMetrics['outcome']
-  refreshMetrics: RefreshMetrics
   /** For a worker in this process. */
   replicas: Replicas | null
 }
 
-/** Connections of the pool that no request uses: for downloads and, in a process that is a worker as well, for its jobs. */
-const RESERVED = 2
-
 /** Postgres answers from fewer rows within half a second. */
 const FACTS_WORTH_A_REPLICA = 200_000
 
-/** A server that answers nothing for so long is gone, not slow. */
-const CHECK_LIMITS = { statementTimeoutMs: 5_000, silenceMs: 10_000 }
-
 /** Serves the API of this process on a port. */
-export async function serve(config: Config, log: Logger, resources: Resources): Promise<ServedApi> {
+export async function serve(config: Config, log: Logger, resources: Resources, { readiness, metrics }: ProcessHealth): Promise<ServedApi> {
   const { url: databaseUrl, pool, secrets, storage } = resources
-  const checks = connect({ url: databaseUrl, name: 'perennial-checks', leaseMs: config.leaseMs, max: 3, ...CHECK_LIMITS })
+  const sizes = poolsOfApi(config.pools)
+  const checks = connect({ url: databaseUrl, name: 'perennial-checks', leaseMs: config.leaseMs, max: sizes.checks, ...CHECK_LIMITS })
   // To plan the look-up of a token takes three times as long as the look-up, and each request has one.
-  const callers = connect({ url: databaseUrl, name: 'perennial-callers', leaseMs: config.leaseMs, max: 3, planOnce: true, ...CHECK_LIMITS })
-  const watching = connect({ url: databaseUrl, name: 'perennial-readiness', leaseMs: config.leaseMs, max: 2, ...CHECK_LIMITS })
-  const ready = readiness(watching)
-  const measurements = metrics(ready)
+  const callers = connect({
+    url: databaseUrl,
+    name: 'perennial-callers',
+    leaseMs: config.leaseMs,
+    max: sizes.callers,
+    planOnce: true,
+    ...CHECK_LIMITS,
+  })
   const checkAnswer = answerCheck({ share: config.answerCheckShare, onMismatch: 'log', log })
-  const {
-    rateLimit,
-    projectRateLimit,
-    addressRateLimit,
-    allowPrivateNetwork,
-    leaseMs,
-    host,
-    metricsPort,
-    metricsToken: token,
-    trustedProxies,
-  } = config
-  const listing = connect({ url: databaseUrl, name: 'perennial-listing', leaseMs, planOnce: true })
-  const stepping = connect({ url: databaseUrl, name: 'perennial-stepping', leaseMs, max: 2 })
-  // Four questions at a time, and each reads sets of users beside its own snapshot: with fewer connections they would wait for each other.
-  const scanning = connect({ url: databaseUrl, name: 'perennial-figures', leaseMs, max: 8, scans: true })
+  const { rateLimit, projectRateLimit, addressRateLimit, allowPrivateNetwork, leaseMs, host, metricsToken: token, trustedProxies } = config
+  const listing = connect({ url: databaseUrl, name: 'perennial-listing', leaseMs, max: sizes.listing, planOnce: true })
+  const stepping = connect({ url: databaseUrl, name: 'perennial-stepping', leaseMs, max: sizes.stepping })
+  const scanning = connect({ url: databaseUrl, name: 'perennial-figures', leaseMs, max: sizes.figures, scans: true })
   const replicas =
     config.analyticsReplica === 'off'
       ? null
@@ -79,7 +65,7 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
           folder: join(config.dataDir, 'replicas'),
           memory: config.analyticsMemory,
           from: FACTS_WORTH_A_REPLICA,
-          onAnswer: measurements.figuresBy,
+          onAnswer: metrics.figuresBy,
           onError: (error, environment) => log.warn({ err: error, environment }, 'a replica of facts failed: Postgres answers'),
         })
   const requests = outgoing({ allowPrivateNetwork })
@@ -93,10 +79,10 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
   const blocks = blockCutting(pool, (error, environment) =>
     log.warn({ err: error, environment }, 'the blocks of a list of events were not cut'),
   )
-  const pools = [checks, callers, watching, listing, stepping, scanning]
+  const pools = [checks, callers, listing, stepping, scanning]
   const closeAll = async () => {
     await Promise.all([replicas?.close(), blocks.end(), pages?.close()])
-    await Promise.all([measurements.close(), ...pools.map(one => one.end())])
+    await Promise.all(pools.map(one => one.end()))
     await Promise.all([requests.close(), documents.close(), inside?.close(), board?.close()])
   }
   const deps = {
@@ -105,7 +91,7 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
     dataDir: config.dataDir,
     checks,
     callers,
-    readiness: ready,
+    readiness,
     listing,
     blocks,
     stepping,
@@ -113,7 +99,7 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
     secrets,
     storage,
     log,
-    metrics: measurements,
+    metrics,
     figures: token === undefined ? ('closed' as const) : { token },
     trustedProxies,
     mcpOrigins: config.mcpOrigins,
@@ -130,7 +116,7 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
     verifiers: storeVerifiers(pool, clients),
     stores: { verifiers: verifiersOf(clients) },
     backtests: backtestTurns(),
-    turns: requestTurns(pool.options.max - RESERVED),
+    turns: requestTurns(sizes.requests),
     probe: integrationProbe({ outgoing: requests, allowPrivateNetwork }),
     appleAds: appleAdsEntities(clients.appleAds),
     tryChannel: channelProbe({ pool, secrets, outgoing: requests, guard: { allowPrivateNetwork }, installation: config.mail }),
@@ -138,40 +124,18 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
     drawing: consoleDrawing(),
     operator: board && { at: QUEUES_PAGE, password: board.password, pages: board.show },
   }
-  const servers: Listening[] = []
-  const close = async () => {
-    await Promise.all(servers.map(server => server.close()))
+  const server = await listen(deps, { port: config.port, host }).catch(async error => {
     await closeAll()
-  }
-  try {
-    servers.push(await listen(deps, { port: config.port, host }))
-    const figures = deps.figures === 'closed' ? ('open' as const) : deps.figures
-    if (metricsPort !== undefined) servers.push(await listenForFigures({ ...deps, figures }, { port: metricsPort, host }))
-  } catch (error) {
-    await close()
     throw error
-  }
-  const [url = '', metricsUrl = null] = servers.map(({ port }) => `http://${nameOf(host)}:${port}`)
+  })
+  const url = addressOf(host, server.port)
   // With PORT=0 the system chooses the port.
   deps.publicUrl ||= url
-  return {
-    port: servers[0]!.port,
-    url,
-    metricsUrl,
-    console: pages,
-    countOutcome: measurements.outcome,
-    refreshMetrics: measurements,
-    replicas,
-    close,
+  const close = async () => {
+    await server.close()
+    await closeAll()
   }
-}
-
-const LOCAL = new Set(['127.0.0.1', '0.0.0.0', '::', '::1', 'localhost'])
-
-/** The name of this machine in an address to call. */
-function nameOf(host: string | undefined): string {
-  if (host === undefined || LOCAL.has(host)) return 'localhost'
-  return host.includes(':') ? `[${host}]` : host
+  return { ...server, url, console: pages, replicas, close }
 }
 
 /** The operator's pages of the queues. They are loaded and connected at the first request, because most processes never need them. */

@@ -10,6 +10,7 @@ import { hostOf } from '../workflows/outgoing/mail-address.ts'
 import type { OpenIdOptions } from '../workflows/outgoing/open-id.ts'
 import { smtpServer } from '../workflows/outgoing/smtp-url.ts'
 import { openIdOptions } from './open-id.ts'
+import { type PoolSizes, poolSizes } from './pool-sizes.ts'
 import { PROCEEDS_RATES_RULE, parseProceedsRates } from './proceeds-rates.ts'
 import { rootCertificates } from './root-certificates.ts'
 import { withSecretFiles } from './secret-files.ts'
@@ -34,9 +35,12 @@ export type Config = {
   databaseUrl: string | undefined
   /** Absent: pg-boss on the database. */
   redisUrl: string | undefined
+  pools: PoolSizes
   /** The password of the operator's pages; absent: these pages do not exist. */
   operatorPassword: string | undefined
   role: Role
+  /** How long the API still serves after SIGTERM, while it is not ready. */
+  drainMs: number
   appSecret: string | undefined
   bootstrap: { secretKey: string | undefined; projectKey: string | undefined }
   publicUrl: string | undefined
@@ -233,6 +237,9 @@ export function readConfig(given: Env): Config {
     redisUrl: url('REDIS_URL', ['redis:', 'rediss:']),
     operatorPassword: long('OPERATOR_PASSWORD', 12),
     role: oneOf('ROLE', ROLES, 'all'),
+    pools: poolSizes(number),
+    // With the database inside the service no other process could take its requests.
+    drainMs: number('DRAIN_SECONDS', databaseUrl ? 5 : 0, 0, 600, false) * 1000,
     appSecret,
     bootstrap: {
       secretKey: key('BOOTSTRAP_SECRET_KEY', LONG_SECRET_KEY, 'sk_ and 32 to 128 of A-Z a-z 0-9 _ -'),

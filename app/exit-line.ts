@@ -6,7 +6,7 @@ import { SessionRefused } from '../store/session.ts'
 import { ConfigError } from './config.ts'
 
 const EXPECTED = [ConfigError, Refusal, DumpRefused, DataDirRefused, SchemaRefused, SessionRefused]
-const NO_DATABASE = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|ECONNRESET|28P01|28000|3D000|42501|57P03)$/
+const NO_DATABASE = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|ECONNRESET|28P01|28000|3D000|42501|57P03|53300|08P01)$/
 const NO_FILE = /^(EACCES|EPERM|EROFS|ENOSPC|EDQUOT|ENOTDIR|EISDIR|ENOENT|EEXIST|EIO)$/
 
 /** One line for the operator; undefined for a fault of the program, which is printed with its stack. */

@@ -8,7 +8,8 @@ const quoted = (path: string) => (/^[\w./-]+$/.test(path) ? path : `'${path.repl
 /** What a start tells the operator, line by line. Keys are in it only for a terminal. */
 export function greeting({ url, metricsUrl, keys, keysFile, firstOperator, console }: Perennial, config: Config): string[] {
   const kept = keysFile === null ? [] : [`  Keys            ${keysFile} (readable by this user only)`]
-  if (url === null) return [`Perennial worker is ready. Queue: ${queueLine(config)}`, ...kept]
+  const metrics = metricsUrl === null ? [] : [`  Metrics         ${metricsUrl}/metrics`]
+  if (url === null) return [`Perennial worker is ready. Queue: ${queueLine(config)}`, ...metrics, ...kept]
   const secretKey = keys?.secretKey
   return [
     '',
@@ -18,7 +19,7 @@ export function greeting({ url, metricsUrl, keys, keysFile, firstOperator, conso
     ...(config.role === 'api' ? [] : [`  Queue           ${queueLine(config)}`]),
     ...(config.s3 ? [`  Export files    S3 bucket ${config.s3.bucket}`] : []),
     ...(config.redisUrl && config.operatorPassword ? [`  Queue page      ${url}${QUEUES_PAGE}`] : []),
-    ...(metricsUrl === null ? [] : [`  Metrics         ${metricsUrl}/metrics`]),
+    ...metrics,
     ...(keys ? shownKeys(keys) : kept),
     ...shownSignUp(firstOperator),
     '',

@@ -36,7 +36,8 @@ async function main(): Promise<void> {
     signalledAt = performance.now()
     stopped.abort()
     log.info({ signal }, 'stopping')
-    void perennial?.stop().then(() => finish(0))
+    // SIGTERM is sent by what replaces the process; who presses Ctrl-C wants it to end.
+    void perennial?.stop({ drains: signal === 'SIGTERM' }).then(() => finish(0))
   }
   const finish = (code: number) => {
     log.flush(() => process.exit(code))

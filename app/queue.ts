@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Logger } from 'pino'
+import type { QueueMetrics } from '../api/metrics.ts'
 import type { Queue } from '../workers/queue.ts'
 import type { Config } from './config.ts'
 import type { Resources } from './resources.ts'
@@ -19,11 +20,35 @@ export const warnOfRedis = (log: Logger) => (error: unknown) => {
   log.warn({ why: message || code }, 'Redis does not work: continuing without it')
 }
 
-/** Opens the configured driver. The other driver is not loaded. */
-export async function openQueue({ redisUrl }: Config, log: Logger, resources: Resources): Promise<Queue> {
+function onPolicy(log: Logger) {
+  return (policy: string, keepsAll: boolean) => {
+    if (keepsAll) log.info({ policy }, 'Redis evicts no more messages')
+    else
+      log.warn(
+        { policy },
+        'Redis evicts messages when its memory is full, and jobs are dispatched late: set maxmemory-policy to noeviction',
+      )
+  }
+}
+
+/** Opens the configured driver. The other driver is not loaded. `onRedis`: the driver is on Redis. */
+export async function openQueue(
+  { redisUrl }: Config,
+  log: Logger,
+  resources: Resources,
+  onRedis: QueueMetrics['watchRedis'] = () => {},
+): Promise<Queue> {
   if (redisUrl) {
     const { bullmqQueue } = await import('../workers/bullmq.ts')
-    return bullmqQueue({ url: redisUrl, prefix: redisPrefix(resources), onError: warnOfRedis(log) })
+    const queue = await bullmqQueue({
+      url: redisUrl,
+      prefix: redisPrefix(resources),
+      onError: warnOfRedis(log),
+      onUp: () => log.info('Redis works again'),
+      onPolicy: onPolicy(log),
+    })
+    onRedis(queue.state)
+    return queue
   }
   const { pgBossQueue } = await import('../workers/pg-boss.ts')
   return pgBossQueue({ url: resources.url, onError: error => log.warn({ err: error }, 'pg-boss') })

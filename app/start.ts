@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { BuildState } from '../api/console/source.ts'
 import { opensKeys, WRONG_SECRET } from '../domain/projects/keys.ts'
@@ -10,14 +11,18 @@ import type { S3Options } from '../store/files/s3-client.ts'
 import type { FileStorage } from '../store/files/storage.ts'
 import { openDatabase } from '../store/open.ts'
 import type { AtCrashPoint } from '../workflows/engine/crash-point.ts'
+import type { ServedApi } from './api.ts'
 import { bootstrap } from './bootstrap.ts'
 import { type Config, ConfigError } from './config.ts'
+import { warnOfRoom } from './connections.ts'
 import { firstKeysFile, type MadeKeys, writeFirstKeys } from './first-keys.ts'
 import { type FirstOperator, firstOperator } from './first-operator.ts'
+import type { ProcessHealth } from './health.ts'
+import { mostConnections } from './pool-sizes.ts'
 import type { Resources } from './resources.ts'
 
-/** Of the requests of the API, of what a worker does in transactions of several statements, and of downloads. */
-const CONNECTIONS = 12
+/** In the last part of a drain each answer ends its connection: what a client still uses is closed between two of its requests. */
+const LAST_PART = 0.2
 
 /**
  * `url`: the address of the API; null for a worker. `keys`: those of the first project, when this start has made them and may show them.
@@ -31,7 +36,8 @@ export type Perennial = {
   keysFile: string | null
   firstOperator: FirstOperator | null
   console: BuildState | null
-  stop(): Promise<void>
+  /** `drains`: the API serves on for DRAIN_SECONDS, so that load balancers learn that it is not ready. */
+  stop(options?: { drains: boolean }): Promise<void>
 }
 
 /**
@@ -60,15 +66,33 @@ async function bucket(s3: S3Options, folder: string, log: Logger, closing: Closi
  */
 export async function startPerennial(config: Config, log: Logger, { showKeys = false, at }: StartOptions = {}): Promise<Perennial> {
   const closing: Closing = []
-  const stop = async () => {
-    for (const close of closing.splice(0).reverse()) await close().catch(error => log.error({ err: error }, 'stopping'))
+  let served: ServedApi | undefined
+  let health: ProcessHealth | undefined
+  let stopWork: (() => Promise<void>) | undefined
+  const orLog = (end: () => Promise<unknown>) => end().catch(error => log.error({ err: error }, 'stopping'))
+  const stop = async ({ drains = false } = {}) => {
+    health?.readiness.beginDraining()
+    // At once, whatever is still served: other workers take the jobs.
+    const drained = drains && served ? drain(served, config.drainMs) : undefined
+    await Promise.all([drained, stopWork && orLog(stopWork)])
+    for (const close of closing.splice(0).reverse()) await orLog(close)
   }
   try {
     const opened = await openDatabase({ ...config, log: message => log.info(message) })
     closing.push(() => opened.close())
     const beforeCommit = at && (() => at('before-commit'))
-    const pool = connect({ url: opened.url, name: `perennial-${config.role}`, max: CONNECTIONS, leaseMs: config.leaseMs, beforeCommit })
+    const pool = connect({
+      url: opened.url,
+      name: `perennial-${config.role}`,
+      max: config.pools.main,
+      leaseMs: config.leaseMs,
+      beforeCommit,
+    })
     closing.push(() => pool.end())
+    if (!opened.isEmbedded)
+      await warnOfRoom(pool, opened.url, mostConnections(config), log).catch(error =>
+        log.warn({ err: error }, 'how many connections the database allows cannot be read'),
+      )
     const secrets = secretsFrom(opened.appSecret)
     if (!(await opensKeys(pool, secrets))) throw new ConfigError(WRONG_SECRET)
     const made = await bootstrap(pool, secrets, config.bootstrap, async keys => {
@@ -80,30 +104,38 @@ export async function startPerennial(config: Config, log: Logger, { showKeys = f
     const storage = config.s3 ? await bucket(config.s3, files, log, closing) : await openDiskStorage(pool, files, line => log.error(line))
     const resources: Resources = { url: opened.url, pool, secrets, storage }
 
-    const served = config.role === 'worker' ? undefined : await (await import('./api.ts')).serve(config, log, resources)
-    if (served) closing.push(() => served.close())
+    // A worker that nobody watches does not load what shows it.
+    if (config.role !== 'worker' || config.metricsPort !== undefined) {
+      const { openHealth } = await import('./health.ts')
+      health = openHealth(config, log, opened.url)
+      closing.push(() => health!.close())
+    }
+    if (config.role !== 'worker') {
+      served = await (await import('./api.ts')).serve(config, log, resources, health!)
+      closing.push(() => served!.close())
+    }
     const signUp = served
       ? await firstOperator(pool, secrets, { dataDir: config.dataDir, url: config.publicUrl ?? served.url, isShown: showKeys, log })
       : null
     if (config.role !== 'api') {
       const { work } = await import('./worker.ts')
       const publicUrl = config.publicUrl ?? served?.url ?? `http://localhost:${config.port}`
-      closing.push(
-        await work(config, log, resources, {
-          publicUrl,
-          countOutcome: served?.countOutcome,
-          refreshMetrics: served?.refreshMetrics,
-          replicas: served?.replicas,
-          at,
-        }),
-      )
+      stopWork = await work(config, log, resources, { publicUrl, metrics: health?.metrics, replicas: served?.replicas, at })
     }
+    const metricsUrl = (await health?.listen()) ?? null
     const console = served?.console?.state() ?? null
     // Last: the start does not wait for it, and shares the processors with nothing that it does.
     served?.console?.begin()
-    return { url: served?.url ?? null, metricsUrl: served?.metricsUrl ?? null, keys, keysFile, firstOperator: signUp, console, stop }
+    return { url: served?.url ?? null, metricsUrl, keys, keysFile, firstOperator: signUp, console, stop }
   } catch (error) {
     await stop()
     throw error
   }
+}
+
+/** Serves as before, until load balancers have seen that the process is not ready; then ends connections with their answers. */
+async function drain(served: ServedApi, ms: number): Promise<void> {
+  await pause(ms * (1 - LAST_PART))
+  served.endConnections()
+  await pause(ms * LAST_PART)
 }

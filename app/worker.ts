@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { QueueMetrics, RunMetrics } from '../api/metrics.ts'
 import type { Replicas } from '../domain/analytics/figures/replica/replicas.ts'
 import { connect } from '../store/connect.ts'
 import { startFactAudit } from '../workers/fact-audit.ts'
@@ -12,24 +13,23 @@ import type { AtCrashPoint } from '../workflows/engine/crash-point.ts'
 import { POLICIES } from '../workflows/engine/policy.ts'
 import { googleTokens } from '../workflows/outgoing/google-token.ts'
 import { outgoing } from '../workflows/outgoing/outgoing.ts'
-import { CHARTS_AT_ONCE } from '../workflows/scheduled-report/charts.ts'
 import { storeClients } from '../workflows/stores/clients.ts'
 import type { RefreshCounts } from '../workflows/stores/refresh-queue/refresh-deps.ts'
 import { sweepsOf } from '../workflows/stores/sweep/sweeps.ts'
 import type { Config } from './config.ts'
 import { consoleDrawing } from './console/drawing.ts'
 import { jobs } from './jobs.ts'
+import { FIGURES_OF_WORKER } from './pool-sizes.ts'
 import { openQueue } from './queue.ts'
 import type { Resources } from './resources.ts'
 
-/** Each run of charts reads sets of users beside its own snapshot: with fewer connections the runs would wait for each other. */
-const FIGURES = 2 * CHARTS_AT_ONCE
+type WorkMetrics = RunMetrics & RefreshCounts & QueueMetrics
 
 export type WorkOptions = {
   /** The service's own address. */
   publicUrl: string
-  countOutcome?: ((kind: string, outcome: string) => void) | undefined
-  refreshMetrics?: RefreshCounts | undefined
+  /** Undefined: nobody reads the figures of this process. */
+  metrics?: WorkMetrics | undefined
   /** Those of the API in this process. Its connections are for people, who would wait for a thousand reports of one minute. */
   replicas?: Replicas | null | undefined
   at?: AtCrashPoint | undefined
@@ -40,17 +40,32 @@ export async function work(
   config: Config,
   log: Logger,
   resources: Resources,
-  { publicUrl, countOutcome, refreshMetrics, replicas = null, at }: WorkOptions,
+  { publicUrl, metrics, replicas = null, at }: WorkOptions,
 ): Promise<() => Promise<void>> {
   const { url, pool, secrets, storage } = resources
-  const { allowPrivateNetwork, mail, exportPartRows: partRows, leaseMs } = config
-  const queue = await openQueue(config, log, resources)
+  const { allowPrivateNetwork, mail, exportPartRows: partRows, leaseMs, pools } = config
+  const queue = await openQueue(config, log, resources, metrics?.watchRedis)
   const beforeCommit = at && (() => at('before-planned-commit'))
-  const planned = connect({ url, name: 'perennial-execution', leaseMs, planOnce: true, pipelined: true, beforeCommit })
-  // Records of steps, suspensions and ends, at most two flushes of each in flight, and eight transactions of steps that many runs make together.
-  const recording = connect({ url, name: 'perennial-recording', leaseMs, max: 14, planOnce: true, hashJoins: true, beforeCommit })
-  const copying = connect({ url, name: 'perennial-files', leaseMs })
-  const scanning = connect({ url, name: 'perennial-figures', leaseMs, max: FIGURES, scans: true })
+  const planned = connect({
+    url,
+    name: 'perennial-execution',
+    leaseMs,
+    max: pools.execution,
+    planOnce: true,
+    pipelined: true,
+    beforeCommit,
+  })
+  const recording = connect({
+    url,
+    name: 'perennial-recording',
+    leaseMs,
+    max: pools.recording,
+    planOnce: true,
+    hashJoins: true,
+    beforeCommit,
+  })
+  const copying = connect({ url, name: 'perennial-files', leaseMs, max: pools.files })
+  const scanning = connect({ url, name: 'perennial-figures', leaseMs, max: FIGURES_OF_WORKER, scans: true })
   const requests = outgoing({ allowPrivateNetwork })
   const tokens = googleTokens(requests)
   const unknownWord = (field: string, word: string) => log.warn({ field, word }, 'Google Play uses a word that this version does not know')
@@ -72,14 +87,14 @@ export async function work(
       ...network,
       partRows,
       policies: POLICIES,
-      ...(refreshMetrics && { refreshCounts: refreshMetrics }),
+      ...(metrics && { refreshCounts: metrics }),
       onSetAside: one => log.warn(one, 'a notification of a store was set aside'),
       ...(at && { at }),
     }),
     ...(at && { at }),
     leaseMs,
     log,
-    ...(countOutcome && { onOutcome: countOutcome }),
+    ...(metrics && { onOutcome: metrics.outcome }),
   })
   const housekeeping = startHousekeeping({ pool, log })
   const statistics = startStatistics(pool, log)
@@ -87,18 +102,11 @@ export async function work(
   const factAudit = startFactAudit({ pool, log })
   const storeSweeps = startStoreSweeps({ pool, secrets, sweeps: sweepsOf(stores), log, ...(at && { at }) })
   const factRebuild = startFactRebuild({ pool, log })
+  const parts = [worker, storeSweeps, factRebuild, factAudit, watchdog, statistics, housekeeping]
   return async () => {
-    await storeSweeps.stop()
-    await factRebuild.stop()
-    await factAudit.stop()
-    await watchdog.stop()
-    await statistics.stop()
-    await housekeeping.stop()
-    await worker.stop()
+    // All at once: no part claims or begins anything from here on, and the time until the end is that of the slowest.
+    await Promise.all(parts.map(part => part.stop()))
     await requests.close()
-    await copying.end()
-    await scanning.end()
-    await recording.end()
-    await planned.end()
+    await Promise.all([copying, scanning, recording, planned].map(one => one.end()))
   }
 }

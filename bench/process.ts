@@ -21,7 +21,7 @@ export async function run(resources: Resources, { name, script, args = [], env =
   const log = join(resources.folder, `${name}-${process.hrtime.bigint()}.log`)
   const out = openSync(log, 'w')
   const child = spawn(process.execPath, [script.pathname, ...args], {
-    env: { PATH: process.env.PATH, ...profiled(), ...env },
+    env: { PATH: process.env.PATH, DRAIN_SECONDS: '0', ...profiled(), ...env },
     stdio: ['ignore', out, out],
   })
   closeSync(out)

@@ -79,16 +79,24 @@ export const isPipelined = (tx: Tx): boolean => (tx as Tx & Pick<pg.Client, 'pip
 
 const socketOf = (client: pg.PoolClient): Socket => (client as pg.PoolClient & { connection: { stream: Socket } }).connection.stream
 
-const SETTINGS_MS = 10_000
+const SETTINGS_MS = 5_000
+/** What `pg` says when its own time limit of a statement is over. It has no code. */
+const NO_ANSWER = 'Query read timeout'
 
-/** Settings of the session, by a statement and not as a parameter of the connection: a pooler in session mode refuses or drops that one. */
+/**
+ * Settings of the session, by a statement and not as a parameter of the connection: a pooler in session mode refuses or drops that one. A pooler
+ * accepts the connection of a client at once, and lets its first statement wait until a session is free: no answer means that there is none.
+ */
 async function applySettings(client: pg.ClientBase, settings: Record<string, string>): Promise<void> {
   const query = {
     text: 'select set_config(name, value, false) from unnest($1::text[], $2::text[]) s(name, value)',
     values: [Object.keys(settings), Object.values(settings)],
     query_timeout: SETTINGS_MS,
   }
-  await client.query(query)
+  await client.query(query).catch((error: Error) => {
+    if (error.message !== NO_ANSWER) throw error
+    throw Object.assign(new Error('no session of the database was free', { cause: error }), { code: 'ETIMEDOUT' })
+  })
 }
 
 /**

@@ -6,6 +6,7 @@ export const ON_DENO: Record<string, string[]> = {
   'HTTP server, sockets, timeouts, TLS': [
     'api/authenticate',
     'api/bodies',
+    'api/compressed',
     'api/conventions',
     'api/create-events',
     'api/list-events',
@@ -39,6 +40,7 @@ export const ON_DENO: Record<string, string[]> = {
     'cli/send',
     'cli/usage',
     'console/build',
+    'start/draining',
     'start/first-keys',
     'start/logged-errors',
     'start/private-paths',
@@ -71,6 +73,7 @@ export const ON_DENO: Record<string, string[]> = {
   'workers over pg-boss and BullMQ, turns of the event loop': [
     'conformance/queue',
     'conformance/redis-away',
+    'conformance/redis-watch',
     'engine/batches',
     'engine/leases',
     'engine/notify',
@@ -136,6 +139,7 @@ export const NODE_ONLY: Record<string, string> = {
   isolation: 'asks every operation with the keys of another project: the handlers and statements are the same',
   kernel: 'pure functions',
   plans: 'shows plans of Postgres: they are the same',
+  production: 'drills in many processes, of both runtimes',
   retry: 'repeats requests: the records of answers are rows of Postgres',
   schemas: 'compares the description with generated files',
   users: 'statements of Postgres',

@@ -4,7 +4,8 @@ import { KoaAdapter } from '@bull-board/koa'
 import { Queue } from 'bullmq'
 import type Koa from 'koa'
 import { kindsKey, queueName, SHARED } from './bullmq.ts'
-import { promptConnection, reportOnce, settled } from './redis.ts'
+import { promptConnection, settled } from './redis.ts'
+import { watchRedis } from './redis-watch.ts'
 
 export type BullBoardOptions = { url: string; prefix: string; at: string; onError: (error: unknown) => void }
 
@@ -16,7 +17,7 @@ export type BullBoard = { show: Koa.Middleware; close(): Promise<void> }
  */
 export async function bullBoard({ url, prefix, at, onError }: BullBoardOptions): Promise<BullBoard> {
   const connection = promptConnection(url)
-  reportOnce([connection], onError)
+  const watch = watchRedis(connection, [connection], { onError })
   const queues = new Map<string, Queue>()
   const adapter = new KoaAdapter()
   adapter.setBasePath(at)
@@ -36,12 +37,14 @@ export async function bullBoard({ url, prefix, at, onError }: BullBoardOptions):
   }
 
   await settled(connection)
+  watch.begin()
   return {
     async show(ctx, next) {
       await addNewQueues()
       await middleware(ctx, next)
     },
     async close() {
+      await watch.stop()
       await Promise.all([...queues.values()].map(queue => queue.close()))
       connection.disconnect()
     },

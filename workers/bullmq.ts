@@ -2,10 +2,13 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Queue as Bull, Worker } from 'bullmq'
 import type { Batch } from '../domain/durable/jobs/sweep.ts'
 import { batchIn, type Queue } from './queue.ts'
-import { patientConnection, promptConnection, reportOnce, settled } from './redis.ts'
+import { patientConnection, promptConnection, settled } from './redis.ts'
+import { type RedisNews, type RedisState, watchRedis } from './redis-watch.ts'
 
 /** `prefix`: of all keys; the same for all processes of an installation, and for no other installation. */
-export type BullmqOptions = { url: string; prefix?: string; onError: (error: unknown) => void }
+export type BullmqOptions = RedisNews & { url: string; prefix?: string; watchMs?: number }
+
+export type BullmqQueue = Queue & { state(): RedisState }
 
 /** How long a stop waits for messages that are being handled. */
 const CLOSE_MS = 2_000
@@ -26,14 +29,13 @@ export const SHARED = { prefix: 'perennial', skipVersionCheck: true }
  * The queue over BullMQ on Redis. Redis may be down, at the start or later: an announcement then fails at once, and everything works again
  * when Redis is back.
  */
-export async function bullmqQueue({ url, prefix = SHARED.prefix, onError }: BullmqOptions): Promise<Queue> {
+export async function bullmqQueue({ url, prefix = SHARED.prefix, watchMs, ...news }: BullmqOptions): Promise<BullmqQueue> {
   const shared = { ...SHARED, prefix }
   const announcing = promptConnection(url)
   const listening = patientConnection(url)
   const queues = new Map<string, { queue: Bull<Batch>; trimmedAt: number }>()
   const workers: Worker[] = []
-
-  const report = reportOnce([announcing, listening.connection], onError)
+  const watch = watchRedis(announcing, [announcing, listening.connection], news, watchMs)
 
   const queueOf = (kind: string) => {
     const known = queues.get(kind)
@@ -45,7 +47,7 @@ export async function bullmqQueue({ url, prefix = SHARED.prefix, onError }: Bull
       streams: { events: { maxLen: 100 } },
       defaultJobOptions: { attempts: 1, removeOnComplete: true, removeOnFail: true },
     })
-    queue.on('error', report)
+    queue.on('error', error => watch.failed(error))
     const added = { queue, trimmedAt: Number.NEGATIVE_INFINITY }
     queues.set(kind, added)
     return added
@@ -67,8 +69,10 @@ export async function bullmqQueue({ url, prefix = SHARED.prefix, onError }: Bull
   }
 
   await settled(announcing)
+  watch.begin()
 
   return {
+    state: watch.state,
     async announce(kind, batches) {
       if (announcing.status !== 'ready') throw new Error('Redis is not connected')
       const { queue } = queueOf(kind)
@@ -92,12 +96,13 @@ export async function bullmqQueue({ url, prefix = SHARED.prefix, onError }: Bull
         maxStalledCount: 0,
         runRetryDelay: 1_000,
       })
-      worker.on('error', report)
+      worker.on('error', error => watch.failed(error))
       workers.push(worker)
       storeKind(kind)
     },
 
     async close() {
+      await watch.stop()
       // Without Redis there is nothing to finish, and no answer would come.
       const isForced = listening.connection.status !== 'ready'
       const closed = Promise.allSettled([

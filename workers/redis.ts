@@ -36,23 +36,6 @@ export const settled = (connection: Redis): Promise<unknown> =>
     pause(START_MS, undefined, { ref: false }),
   ])
 
-/** Each connection tries again every second: an outage is reported once, until one of the connections works again. */
-export function reportOnce(connections: Redis[], onError: (error: unknown) => void): (error: Error) => void {
-  let reported: string | undefined
-  const report = (error: Error) => {
-    const what = `${error.name} ${error.message}`
-    if (what !== reported) onError(error)
-    reported = what
-  }
-  for (const connection of connections) {
-    connection.on('error', report)
-    connection.on('ready', () => {
-      reported = undefined
-    })
-  }
-  return report
-}
-
 export type PatientConnection = { connection: Redis; close(): void }
 
 /** For callers that wait for messages: commands survive an outage. BullMQ duplicates the connection, to block on it; `close` ends the copies, too. */

@@ -39,6 +39,7 @@ export function startSweep({ pool, queue, kinds, takeBatch, claimBySweep, log }:
   let again = false
   let hasBacklog = false
   let isAway = false
+  let isQueueDown = false
   let keepsExpiredUntil = 0
   // A sweep reads the whole window, whatever it finds: it waits until a good part of what was dispatched is claimed.
   let claimed = 0
@@ -71,10 +72,16 @@ export function startSweep({ pool, queue, kinds, takeBatch, claimBySweep, log }:
   }
 
   async function announce(kind: string, batches: Batch[]): Promise<void> {
-    await queue.announce(kind, batches).catch(error => {
-      log.warn({ err: error, kind }, 'the queue is down: claiming without it')
+    try {
+      await queue.announce(kind, batches)
+      if (isQueueDown) log.info('the queue works again')
+      isQueueDown = false
+    } catch (error) {
+      // A sweep may announce ten kinds ten times a second.
+      if (!isQueueDown) log.warn({ err: error, kind }, 'the queue is down: claiming without it')
+      isQueueDown = true
       for (const batch of batches) void takeBatch(kind, batch).catch(second => log.warn({ err: second, kind }, 'claiming failed'))
-    })
+    }
   }
 
   /** A job that falls due before the next regular sweep does not wait for that sweep. */

@@ -4,15 +4,12 @@ import { isDegraded } from '../../domain/oversight/reconciliation/drift.ts'
 import { version } from '../../schemas/version.ts'
 import { Problem } from '../errors.ts'
 import { readinessFigures } from '../readiness-figures.ts'
+import { RUNTIME } from '../runtime-name.ts'
 import { inSession } from './operation.ts'
 
 const seconds = (time: string): number => Math.floor(Date.parse(time) / 1000)
 
 const STARTED_AT = Math.floor(Date.now() / 1000 - process.uptime())
-const RUNTIME =
-  'Deno' in globalThis
-    ? `Deno ${(globalThis as unknown as { Deno: { version: { deno: string } } }).Deno.version.deno}`
-    : `Node ${process.versions.node}`
 
 /** Null where the system does not say it. */
 async function diskOf(folder: string): Promise<{ bytes: number; free_bytes: number } | null> {

@@ -261,7 +261,7 @@ describe('operational addresses', () => {
     const get = (path: string) => api.call('GET', path, { key: null })
     expect((await get('/healthz')).body).toEqual({ status: 'ok' })
     expect((await get('/readyz')).body).toMatchObject({ status: 'ok', overdue: 0, orphans: 0, set_aside: 0 })
-    expect((await get('/metrics')).text).toMatch(/http_requests_total\{operation="v4ListEvents",status="200"\} \d/)
+    expect((await get('/metrics')).text).toMatch(/perennial_http_requests_total\{operation="v4ListEvents",status="200"\} \d/)
     expect((await get('/v4/openapi.json')).body.info.version).toBe('4.0')
     expect((await get('/v3/openapi.json')).body.info.version).toBe('3.0')
     expect((await get('/v1/openapi.json')).body.info.title).toBe('Perennial for mobile SDKs')

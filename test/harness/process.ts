@@ -71,9 +71,11 @@ export function launch({
   const compiled = script ? { NODE_COMPILE_CACHE: compileCache() } : {}
   // A start would build the pages of the console.
   const pages = { CONSOLE: 'off' }
+  // No load balancer of a test waits for it.
+  const prompt = { DRAIN_SECONDS: '0' }
   const child = spawn(command, [...rest, ...args], {
     cwd,
-    env: { ...inherited(), ...compiled, ...pages, ...env },
+    env: { ...inherited(), ...compiled, ...pages, ...prompt, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let text = ''

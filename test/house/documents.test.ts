@@ -1,5 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { metrics } from '../../api/metrics.ts'
+import type { Readiness } from '../../api/readiness.ts'
 import { REFERENCES } from '../../web/map.ts'
 
 const ROOT = new URL('../../', import.meta.url)
@@ -20,7 +22,7 @@ const targetsOf = (page: string): string[] =>
   )
 
 test('the page about configuration names every variable that the product reads, and no other', () => {
-  const sources = ['app/config.ts', 'app/open-id.ts'].map(read).join()
+  const sources = ['app/config.ts', 'app/open-id.ts', 'app/pool-sizes.ts'].map(read).join()
   const known = new Set([...sources.matchAll(/'(CONSOLE|HOST|PORT|ROLE|[A-Z][A-Z0-9]*_[A-Z0-9_]+)'/g)].map(([, name]) => name))
   const rows = read('docs/configuration.md')
     .split('\n')
@@ -37,11 +39,28 @@ test('the page about benches has one row for each bench', () => {
   expect([...rows].sort()).toEqual([...known].sort())
 })
 
-test('the page about operating names every metric', () => {
-  const sources = ['api/metrics.ts', 'api/drift-gauges.ts', 'api/event-loop-delay.ts'].map(read).join()
-  const metrics = [...sources.matchAll(/'((?:perennial|http|runs)_[a-z_]+)'/g)].map(([, name]) => name!)
-  expect(metrics.length).toBeGreaterThan(10)
-  expect(metrics.filter(name => !read('docs/operating.md').includes(`\`${name}`))).toEqual([])
+const NO_READINESS: Readiness = {
+  database: async () => 'ready',
+  drift: async () => null,
+  lastPushes: async () => null,
+  isDraining: () => false,
+  beginDraining() {},
+}
+
+test('the tables of the page about operating have every metric of the product, and no other', async () => {
+  const measured = metrics(NO_READINESS)
+  measured.watchRedis(() => ({ isUp: true, policy: null }))
+  const known = [...(await measured.text()).matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name!)
+  measured.close()
+  // Those of the runtime are named by prom-client, as everywhere.
+  const own = known.filter(name => !/^(process|nodejs)_/.test(name))
+  expect(own.filter(name => !name.startsWith('perennial_'))).toEqual([])
+  const rows = read('docs/operating.md')
+    .split('\n')
+    .filter(line => line.startsWith('| `perennial_'))
+  const named = rows.flatMap(row => [...row.split(' | ')[0]!.matchAll(/`(perennial_[a-z_]+)/g)].map(([, name]) => name!))
+  expect(own.length).toBeGreaterThan(30)
+  expect([...named].sort()).toEqual([...own].sort())
 })
 
 test('the README has at most 120 lines', () => {

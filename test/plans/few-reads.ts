@@ -19,6 +19,7 @@ const READ_BY: Record<string, string> = {
   apple_ads_updates_by_age: 'domain/integrations/apple-ads/update-records.ts',
   apple_ads_updates_of_entity: 'domain/integrations/apple-ads/update-records.ts',
   alerts_told: 'domain/oversight/alerts/alert.ts',
+  deliveries_exhausted: 'domain/oversight/reconciliation/broken.ts',
   deliveries_by_replay: 'domain/integrations/deliveries/list.ts',
   deliveries_given_up: 'domain/oversight/alerts/conditions.ts',
   event_blocks_by_number: 'domain/events/blocks.ts',
@@ -46,6 +47,7 @@ const READ_BY: Record<string, string> = {
   store_inbox_swept: 'domain/purchases/store-inbox/push-missing.ts',
   store_inbox_waiting: 'domain/purchases/store-inbox/status.ts',
   store_sweeps_due: 'domain/purchases/store-inbox/sweeps.ts',
+  unsuccessful_runs_failed_lately: 'domain/oversight/reconciliation/broken.ts',
   users_by_recording: 'domain/reporting/exports/parts.ts',
 }
 

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { readConfig } from '../../app/config.ts'
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts'
+import { WHOLE_YEAR } from '../harness/exports.ts'
 import { type Running, run } from '../harness/process.ts'
 import { until } from '../harness/until.ts'
 
@@ -59,7 +60,7 @@ describe('metrics and the details of readiness', () => {
     }
     const allowed = bearer(TOKEN)
     expect(await json(await fetch(`${url}/readyz`, allowed))).toMatchObject({ status: 'ok', overdue: 0 })
-    expect(await (await fetch(`${url}/metrics`, allowed)).text()).toContain('http_requests_total')
+    expect(await (await fetch(`${url}/metrics`, allowed)).text()).toContain('perennial_http_requests_total')
   })
 
   test('have a port of their own with METRICS_PORT, which serves nothing else', async () => {
@@ -82,6 +83,53 @@ describe('metrics and the details of readiness', () => {
     }
   })
 })
+
+test('a worker shows its own work, and of the installation the same as the API; neither drains where nobody waits for it', async () => {
+  const { pool } = database
+  await pool.query(
+    `insert into fact_audit (looked_at, drifted_total, compared_total) values (clock_timestamp(), 3, 4000)
+     on conflict (one) do update set drifted_total = 3, compared_total = 4000`,
+  )
+  await pool.query(
+    `insert into watchdog (looked_at, orphans, repaired) values (clock_timestamp(), 0, 7) on conflict (one) do update set repaired = 7`,
+  )
+  // What the tests before have read is fresh for five seconds.
+  await pool.query('delete from drift_figures')
+  const env = { METRICS_PORT: '0', DRAIN_SECONDS: '600' }
+  const [api, worker] = [await start(env), await start({ ...env, ROLE: 'worker' })]
+  const lines = async (one: Running) => (await (await fetch(`${metricsUrl(one)}/metrics`)).text()).split('\n')
+  const stored = ['perennial_facts_compared_total 4000', 'perennial_fact_drift_total 3', 'perennial_orphans_repaired 7']
+  for (const [role, one] of [
+    ['api', api],
+    ['worker', worker],
+  ] as const) {
+    const shown = await until('the figures', async () => {
+      const found = await lines(one)
+      return stored.every(line => found.includes(line)) ? found : undefined
+    })
+    const info = shown.find(line => line.startsWith('perennial_build_info{'))
+    expect(info).toMatch(new RegExp(`version="[^"]+",runtime="(Node|Deno) [^"]+",role="${role}"\\} 1$`))
+    expect(shown.filter(line => line.startsWith('perennial_redis'))).toEqual([])
+  }
+  expect(await json(await fetch(`${metricsUrl(worker)}/readyz`))).toMatchObject({ status: 'ok', overdue: 0 })
+  expect((await fetch(`${metricsUrl(worker)}/v4/events`, bearer(KEY))).status).toBe(404)
+  await createExport(api.url)
+  await until('the run of the export', async () =>
+    (await lines(worker)).some(line => /^perennial_runs_total\{kind="export",outcome="succeeded"\} [1-9]/.test(line)) ? true : undefined,
+  )
+  expect(await json(await fetch(`${metricsUrl(worker)}/healthz`))).toEqual({ status: 'ok' })
+  // A worker has nothing to drain, and who presses Ctrl-C does not wait.
+  expect([await worker.end('SIGTERM'), await api.end('SIGINT')]).toEqual([0, 0])
+})
+
+async function createExport(url: string): Promise<void> {
+  const answer = await fetch(`${url}/v4/exports`, {
+    method: 'POST',
+    ...{ headers: { ...bearer(KEY).headers, 'Content-Type': 'application/json' } },
+    body: JSON.stringify(WHOLE_YEAR),
+  })
+  expect(answer.status).toBeLessThan(300)
+}
 
 test('with the embedded database the service listens on the loopback address, otherwise on all', () => {
   expect(readConfig({}).host).toBe('127.0.0.1')

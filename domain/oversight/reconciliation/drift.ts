@@ -8,6 +8,7 @@ import { KNOWN_KINDS } from '../../durable/jobs/workers.ts'
 import { HELD_SECONDS, type HeldFigures, readHeldFigures } from '../../integrations/deliveries/held.ts'
 import { readStoreFigures, type StoreFigures } from '../../purchases/store-inbox/figures.ts'
 import { countFailedRuns } from '../../reporting/reports/failed-runs.ts'
+import { type Broken, countBroken } from './broken.ts'
 
 /**
  * Jobs of one kind. `overdue`: due for more than a minute and not leased. `abandoned`: the lease has expired and no worker has claimed the
@@ -27,6 +28,7 @@ export type Drift = {
   setAside: SetAside[]
   unremoved: Unremoved
   failedReportRuns: number
+  broken: Broken
   facts: FoldingState
   stores: StoreFigures
   orphans: number
@@ -92,6 +94,7 @@ export async function readDrift(db: Db, floors: Floors = NO_FLOORS): Promise<Dri
            from exports where overdue_since is not null`,
   })
   const failedReportRuns = await countFailedRuns(db)
+  const broken = await countBroken(db)
   const facts = await readFoldingState(db)
   const stores = await readStoreFigures(db)
   const watchdog = await db.query<{ orphans: number; repaired: number }>('select orphans, repaired from watchdog')
@@ -103,6 +106,7 @@ export async function readDrift(db: Db, floors: Floors = NO_FLOORS): Promise<Dri
     setAside: setAside.rows,
     unremoved: unremoved.rows[0]!,
     failedReportRuns,
+    broken,
     facts,
     stores,
     orphans,

@@ -159,7 +159,13 @@ test('housekeeping removes what is done 90 days after it came; what was set asid
 })
 
 test('refreshes and missed pushes are counted', async () => {
-  const none: Readiness = { database: async () => 'ready', drift: async () => null, lastPushes: async () => null }
+  const none: Readiness = {
+    database: async () => 'ready',
+    drift: async () => null,
+    lastPushes: async () => null,
+    isDraining: () => false,
+    beginDraining() {},
+  }
   const counted = metrics(none)
   counted.refresh('apple', 'reports')
   counted.refresh('apple', 'reports')

@@ -39,6 +39,12 @@ export const MEANINGS: Readonly<Record<string, Meaning>> = {
   },
   unremoved_files: { says: 'Files that the storage has failed to remove', todo: 'Repair the storage; the log says what it answers.' },
   failed_report_runs: { says: 'Runs of reports that failed within 24 hours', todo: 'Correct the destination, and resend the run.' },
+  integrations_in_error: { says: 'Integrations of production that are in error', todo: 'The error of the integration says why.' },
+  exhausted_deliveries: {
+    says: 'Deliveries that failed after all attempts within 24 hours',
+    todo: 'When the receiver works again, send them again.',
+  },
+  failed_automation_runs: { says: 'Runs of automations that failed within 24 hours', todo: 'The timeline of the run says why.' },
   marked_users: {
     says: 'Customers whose facts for figures wait to be folded',
     todo: 'After a large import, wait. Otherwise there are too few workers.',
