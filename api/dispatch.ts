@@ -27,7 +27,8 @@ export type AppRequest = ApiRequest<KeyOwner> & { onEnvironment: (environment: E
 export async function dispatch(route: Route, request: ApiRequest, deps: RunDeps, check: AnswerCheck): Promise<HttpAnswer> {
   permit(route.description, request.owner)
   const input = await readInput(route.description, request, deps.secrets)
-  return run(route, request, input, { deps, check })
+  const { requestId, owner } = request
+  return run(route, { requestId, owner, isGone: goneWith(request.request) }, input, { deps, check })
 }
 
 async function readInput(
@@ -44,3 +45,9 @@ async function readInput(
   const repeat = key === undefined ? undefined : { key, hash: storedHash(secrets, requestHash(path, query, body)) }
   return { parameters, query, body, faults, repeat, dryRun }
 }
+
+/** Whether the connection of a request has ended. */
+export const goneWith =
+  ({ socket }: IncomingMessage) =>
+  (): boolean =>
+    socket.destroyed

@@ -2,7 +2,7 @@ import type { FactAccess } from '../domain/analytics/figures/open-source.ts'
 import { isLogConflict } from '../domain/events/write.ts'
 import type { AuditEntry } from '../domain/kernel/audit/record.ts'
 import { findAnswer } from '../domain/kernel/idempotent-answers.ts'
-import type { Detail } from '../domain/kernel/refusal.ts'
+import { type Detail, Refusal } from '../domain/kernel/refusal.ts'
 import { assertCovered } from '../domain/operators/grants/grant.ts'
 import { actorFor, actsForOperator, type Principal } from '../domain/operators/principal.ts'
 import { assertRoleCovers } from '../domain/operators/session-owner.ts'
@@ -24,8 +24,8 @@ import { maskedFor, withReveals } from './reveal.ts'
 import { isOpenDuringReset } from './sandbox-state.ts'
 
 export type Route = { description: OperationDescription; operation: ApiOperation }
-/** Who runs an operation, and in which request. */
-export type Caller = { requestId: string; owner: Principal }
+/** Who runs an operation, and in which request. `isGone`: whether nobody waits for the answer any more. */
+export type Caller = { requestId: string; owner: Principal; isGone?: () => boolean }
 /** `refusal`: what the operation has thrown, where it is the stored answer. */
 export type HttpAnswer = { status: number; headers: Record<string, string>; body: string | null; refusal?: unknown }
 
@@ -57,7 +57,8 @@ export async function run(
   { deps, check }: { deps: RunDeps; check: AnswerCheck },
 ): Promise<HttpAnswer> {
   validate(route.description, input)
-  const execution: Execution = { route, deps, check, repeat: input.repeat, call: callOf(route, caller, input, deps) }
+  const { isGone = () => false } = caller
+  const execution: Execution = { route, deps, check, repeat: input.repeat, isGone, call: callOf(route, caller, input, deps) }
   if (execution.call.dryRun && route.description.dryRun !== 'own') return tryOut(execution)
   const answered = await execute(execution)
   return httpAnswer(route, caller.owner, answered)
@@ -159,6 +160,7 @@ type Execution = {
   deps: RunDeps
   check: AnswerCheck
   repeat: Repeat | undefined
+  isGone: () => boolean
   call: ReturnType<typeof callOf>
 }
 
@@ -179,21 +181,22 @@ async function execute(execution: Execution): Promise<Answered> {
 }
 
 /** Runs a read of figures in the process that keeps copies of the facts; here, where it cannot be reached. */
-async function figures({ route: { description, operation }, deps, check, call }: Execution): Promise<Answered> {
+async function figures({ route: { description, operation }, deps, check, isGone, call }: Execution): Promise<Answered> {
   const { path, query, body, project, environment, environmentKind, trail } = call
   const request = { path, query, body, project, environment, environmentKind, trail }
   const elsewhere = await deps.analytics?.ask(description.id, request)
-  return elsewhere ?? computeFigures({ description, operation } as FiguresRoute, request, deps, check)
+  return elsewhere ?? computeFigures({ description, operation } as FiguresRoute, request, deps, { check, isGone })
 }
 
-/** Computes the answer in this process. */
+/** Computes the answer in this process. A caller who leaves before it is their turn costs nothing: somebody who reads charts soon goes on to the next. */
 export const computeFigures = (
   { description, operation }: FiguresRoute,
   request: FiguresRequest,
   { pool, facts, turns }: FiguresDeps,
-  check: AnswerCheck,
+  { check, isGone }: { check: AnswerCheck; isGone: () => boolean },
 ): Promise<Answered> =>
   turns(request.environment, true, async () => {
+    if (isGone()) throw new Refusal('upstream_timeout', 'nobody waits for the figures any more')
     const reply = await operation.handle({ ...request, db: pool, facts } as never)
     return answerOf({ description, check, call: request }, reply)
   })

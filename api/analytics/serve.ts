@@ -5,6 +5,7 @@ import getRawBody from 'raw-body'
 import { type Detail, Refusal, type RefusalCode } from '../../domain/kernel/refusal.ts'
 import type { Secrets } from '../../domain/projects/secrets.ts'
 import type { RequestState } from '../context.ts'
+import { goneWith } from '../dispatch.ts'
 import { Problem, problemOf } from '../errors.ts'
 import { type HealthDeps, healthHandlers } from '../health.ts'
 import type { Answered } from '../idempotency.ts'
@@ -40,7 +41,7 @@ export function serveAnalytics(deps: AnalyticsDeps, address: ListenAddress): Pro
     if (!route || ctx.method !== 'POST') throw new Problem('invalid_request', 'no such address', { status: 404 })
     const request = accepted(await getRawBody(ctx.req as IncomingMessage, { limit: MOST_BYTES, encoding: 'utf8' }), ctx)
     try {
-      return { answered: await computeFigures(route, request, deps, deps.checkAnswer) }
+      return { answered: await computeFigures(route, request, deps, { check: deps.checkAnswer, isGone: goneWith(ctx.req) }) }
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
       const { code, message, details } = error

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { routes } from '../../api/routes.ts'
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts'
 import { type Running, run } from '../harness/process.ts'
+import { until } from '../harness/until.ts'
 
 const KEY = `sk_${'f1'.repeat(20)}`
 const TOKEN = 'a-token-for-the-metrics'
@@ -60,6 +61,11 @@ beforeAll(async () => {
   const headers = { Authorization: `Bearer ${KEY}`, 'Content-Type': 'application/json' }
   const posted = await fetch(`${asking.url}/v4/events`, { method: 'POST', headers, body: JSON.stringify({ events }) })
   expect(posted.status).toBeLessThan(300)
+  // A question folds for a short time only, and there is no worker.
+  await until('all purchases are folded', async () => {
+    const { body } = await ask(alone, QUESTIONS[0]!)
+    return body.behind === undefined || undefined
+  })
 })
 afterAll(async () => {
   await Promise.all([asking, alone, analytics].map(one => one?.end()))
