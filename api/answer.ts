@@ -2,12 +2,11 @@ import type { Context, Match } from './context.ts'
 import { dispatch } from './dispatch.ts'
 import { meansDryRun } from './dry-run.ts'
 import { invalidData, Problem } from './errors.ts'
-import type { ApiDeps } from './operation.ts'
 import { type AttemptDeps, recordRefusedRequest } from './purchase-attempts.ts'
 import { noteAttempt } from './refused-attempts.ts'
-import type { AnswerCheck, Route } from './run.ts'
+import type { AnswerCheck, Route, RunDeps } from './run.ts'
 
-type AnswerDeps = ApiDeps & AttemptDeps & { checkAnswer: AnswerCheck }
+type AnswerDeps = RunDeps & AttemptDeps & { checkAnswer: AnswerCheck }
 
 /** Answers a request of a known caller with the operation that the router of v4 has found. `onBody`: may refuse it, before the body is validated. */
 export async function answerRequest(

@@ -6,10 +6,9 @@ import type { Secrets } from '../domain/projects/secrets.ts'
 import type { OperationDescription } from '../schemas/generated/operations.ts'
 import { readDryRun } from './dry-run.ts'
 import { idempotencyKey, requestHash, storedHash } from './idempotency.ts'
-import type { ApiDeps } from './operation.ts'
 import { parseQuery } from './query.ts'
 import { readBody } from './read-body.ts'
-import { type AnswerCheck, type HttpAnswer, permit, type RequestInput, type Route, run } from './run.ts'
+import { type AnswerCheck, type HttpAnswer, permit, type RequestInput, type Route, type RunDeps, run } from './run.ts'
 
 /** `Owner`: apps have keys without scopes. */
 export type ApiRequest<Owner extends Principal = Principal> = {
@@ -25,10 +24,11 @@ export type ApiRequest<Owner extends Principal = Principal> = {
 /** Of an app: its operations act in the environment of their user, which `onEnvironment` is given. */
 export type AppRequest = ApiRequest<KeyOwner> & { onEnvironment: (environment: EnvironmentKind) => void }
 /** Answers the request of a known caller on a known route, in the order of the conventions. */
-export async function dispatch(route: Route, request: ApiRequest, deps: ApiDeps, check: AnswerCheck): Promise<HttpAnswer> {
+export async function dispatch(route: Route, request: ApiRequest, deps: RunDeps, check: AnswerCheck): Promise<HttpAnswer> {
   permit(route.description, request.owner)
   const input = await readInput(route.description, request, deps.secrets)
-  return run(route, request, input, { deps, check })
+  const { requestId, owner } = request
+  return run(route, { requestId, owner, isGone: goneWith(request.request) }, input, { deps, check })
 }
 
 async function readInput(
@@ -45,3 +45,9 @@ async function readInput(
   const repeat = key === undefined ? undefined : { key, hash: storedHash(secrets, requestHash(path, query, body)) }
   return { parameters, query, body, faults, repeat, dryRun }
 }
+
+/** Whether the connection of a request has ended. */
+export const goneWith =
+  ({ socket }: IncomingMessage) =>
+  (): boolean =>
+    socket.destroyed

@@ -26,8 +26,6 @@ export type ApiDeps = {
    * connections.
    */
   stepping: Pool
-  /** What figures are computed from. */
-  facts: FactAccess
   secrets: Secrets
   publicUrl: string
   unverifiedPurchases: UnverifiedPurchases
@@ -62,9 +60,13 @@ type Call<Id extends OperationId> = Input<Id> & Caller & { deps: ApiDeps }
 /** Writes audit entries about what the operation would do, in a transaction that is undone. It calls nobody outside of the database. */
 type Plan<Id extends OperationId> = (call: Call<Id> & { tx: Tx }) => Promise<unknown>
 type Handler<Id extends OperationId, Db> = (call: Call<Id> & Db) => Promise<Reply<Id>>
+/** What a read of figures needs of its caller: plain values, because another process may compute it. */
+export type FiguresCaller = Pick<Caller, 'project' | 'environment' | 'environmentKind' | 'trail'>
+type FiguresHandler<Id extends OperationId> = (call: Input<Id> & FiguresCaller & { db: Pool; facts: FactAccess }) => Promise<Reply<Id>>
 
 export type ApiOperation<Id extends OperationId = OperationId> =
   | { id: Id; mode: 'pool'; isExpensive: boolean; handle: Handler<Id, { db: Pool }>; headers: Record<string, string> }
+  | { id: Id; mode: 'figures'; handle: FiguresHandler<Id>; headers: Record<string, string> }
   | {
       id: Id
       mode: 'transaction'
@@ -94,6 +96,14 @@ export const expensiveRead = <Id extends OperationId>(id: Id, handle: Handler<Id
   headers: {},
 })
 
+/** A read of figures. It alone gets the facts: a process that keeps no copy of them has another one execute all that computes figures. */
+export const figuresRead = <Id extends OperationId>(id: Id, handle: FiguresHandler<Id>): ApiOperation<Id> => ({
+  id,
+  mode: 'figures',
+  handle,
+  headers: {},
+})
+
 /**
  * An operation whose effects and stored idempotent answer are one transaction. `headers` go out with every success, also with a
  * replayed one.
@@ -117,6 +127,6 @@ export const preparedTransaction = <Id extends OperationId, Prepared>(
 
 /** The operation with a plan, because its transaction alone is not all that it does. */
 export const planned = <Id extends OperationId>(operation: ApiOperation<Id>, plan: Plan<Id>): ApiOperation<Id> => {
-  if (operation.mode === 'pool') throw new Error(`${operation.id} has no transaction in which it could be planned`)
+  if (operation.mode !== 'transaction') throw new Error(`${operation.id} has no transaction in which it could be planned`)
   return { ...operation, plan }
 }

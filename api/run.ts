@@ -1,7 +1,8 @@
+import type { FactAccess } from '../domain/analytics/figures/open-source.ts'
 import { isLogConflict } from '../domain/events/write.ts'
 import type { AuditEntry } from '../domain/kernel/audit/record.ts'
 import { findAnswer } from '../domain/kernel/idempotent-answers.ts'
-import type { Detail } from '../domain/kernel/refusal.ts'
+import { type Detail, Refusal } from '../domain/kernel/refusal.ts'
 import { assertCovered } from '../domain/operators/grants/grant.ts'
 import { actorFor, actsForOperator, type Principal } from '../domain/operators/principal.ts'
 import { assertRoleCovers } from '../domain/operators/session-owner.ts'
@@ -17,16 +18,25 @@ import { DESCRIBED_DRY_RUN, dryRunOf } from './dry-run.ts'
 import { invalidData, Problem } from './errors.ts'
 import { type Answered, once, replayed } from './idempotency.ts'
 import { masked } from './masked.ts'
-import type { ApiDeps, ApiOperation, Reply } from './operation.ts'
+import type { ApiDeps, ApiOperation, FiguresCaller, Reply } from './operation.ts'
 import type { StatementTurn } from './request-turns.ts'
 import { maskedFor, withReveals } from './reveal.ts'
 import { isOpenDuringReset } from './sandbox-state.ts'
 
 export type Route = { description: OperationDescription; operation: ApiOperation }
-/** Who runs an operation, and in which request. */
-export type Caller = { requestId: string; owner: Principal }
+/** Who runs an operation, and in which request. `isGone`: whether nobody waits for the answer any more. */
+export type Caller = { requestId: string; owner: Principal; isGone?: () => boolean }
 /** `refusal`: what the operation has thrown, where it is the stored answer. */
 export type HttpAnswer = { status: number; headers: Record<string, string>; body: string | null; refusal?: unknown }
+
+/** A read of figures that has passed every check. */
+export type FiguresRequest = FiguresCaller & { path: Record<string, string>; query: Record<string, unknown>; body: unknown }
+export type FiguresRoute = Route & { operation: Extract<ApiOperation, { mode: 'figures' }> }
+export type FiguresDeps = Pick<ApiDeps, 'pool' | 'turns'> & { facts: FactAccess }
+/** The process that computes figures. `ask` resolves to null when it cannot be reached, and throws the refusals of the operation. */
+export type AnalyticsProcess = { ask(operation: string, request: FiguresRequest): Promise<Answered | null> }
+/** `analytics`: null: this process computes figures. */
+export type RunDeps = ApiDeps & { facts: FactAccess; analytics: AnalyticsProcess | null }
 
 /** Compares an answer with the description and reports every difference. */
 export type AnswerCheck = (description: DescribedAnswers, status: number, body: unknown) => void
@@ -44,10 +54,11 @@ export async function run(
   route: Route,
   caller: Caller,
   input: RequestInput,
-  { deps, check }: { deps: ApiDeps; check: AnswerCheck },
+  { deps, check }: { deps: RunDeps; check: AnswerCheck },
 ): Promise<HttpAnswer> {
   validate(route.description, input)
-  const execution: Execution = { route, deps, check, repeat: input.repeat, call: callOf(route, caller, input, deps) }
+  const { isGone = () => false } = caller
+  const execution: Execution = { route, deps, check, repeat: input.repeat, isGone, call: callOf(route, caller, input, deps) }
   if (execution.call.dryRun && route.description.dryRun !== 'own') return tryOut(execution)
   const answered = await execute(execution)
   return httpAnswer(route, caller.owner, answered)
@@ -146,9 +157,10 @@ function callOf({ description }: Route, { requestId, owner }: Caller, input: Req
 
 type Execution = {
   route: Route
-  deps: ApiDeps
+  deps: RunDeps
   check: AnswerCheck
   repeat: Repeat | undefined
+  isGone: () => boolean
   call: ReturnType<typeof callOf>
 }
 
@@ -156,16 +168,38 @@ type Execution = {
 async function execute(execution: Execution): Promise<Answered> {
   const { route, deps, call } = execution
   const { operation } = route
+  if (operation.mode === 'figures') return figures(execution)
   if (operation.mode === 'transaction') {
     const prepared = await prepare(execution)
     return deps.turns(call.environment, false, () => change(execution, prepared))
   }
   const read = async () => {
     await assertAllowed(deps.pool, execution)
-    return answerOf(execution, await operation.handle({ ...call, db: deps.pool } as never))
+    return answerOf(answeringOf(execution), await operation.handle({ ...call, db: deps.pool } as never))
   }
   return deps.turns(call.environment, operation.isExpensive, read)
 }
+
+/** Runs a read of figures in the process that keeps copies of the facts; here, where it cannot be reached. */
+async function figures({ route: { description, operation }, deps, check, isGone, call }: Execution): Promise<Answered> {
+  const { path, query, body, project, environment, environmentKind, trail } = call
+  const request = { path, query, body, project, environment, environmentKind, trail }
+  const elsewhere = await deps.analytics?.ask(description.id, request)
+  return elsewhere ?? computeFigures({ description, operation } as FiguresRoute, request, deps, { check, isGone })
+}
+
+/** Computes the answer in this process. A caller who leaves before it is their turn costs nothing: somebody who reads charts soon goes on to the next. */
+export const computeFigures = (
+  { description, operation }: FiguresRoute,
+  request: FiguresRequest,
+  { pool, facts, turns }: FiguresDeps,
+  { check, isGone }: { check: AnswerCheck; isGone: () => boolean },
+): Promise<Answered> =>
+  turns(request.environment, true, async () => {
+    if (isGone()) throw new Refusal('upstream_timeout', 'nobody waits for the figures any more')
+    const reply = await operation.handle({ ...request, db: pool, facts } as never)
+    return answerOf({ description, check, call: request }, reply)
+  })
 
 /** Runs the operation in one transaction, together with its idempotent answer. */
 function change(execution: Execution, prepared: PromiseSettledResult<unknown>): Promise<Answered> {
@@ -181,7 +215,7 @@ function change(execution: Execution, prepared: PromiseSettledResult<unknown>): 
       const perform = async () => {
         if (prepared.status === 'rejected') throw prepared.reason
         const reply = await operation.handle({ ...call, tx, prepared: prepared.value } as never)
-        return answerOf(execution, await withReveals(tx, { id: description.id, owner: call.principal, deps }, reply))
+        return answerOf(answeringOf(execution), await withReveals(tx, { id: description.id, owner: call.principal, deps }, reply))
       }
       if (!repeat) return perform()
       const user = userOf(call.path, call.body, undefined)
@@ -206,7 +240,7 @@ async function tryOut(execution: Execution): Promise<HttpAnswer> {
     const changes: AuditEntry[] = []
     const rehearsed = { ...call, trail: { ...call.trail, changes }, tx } as never
     if (operation.plan) await operation.plan(rehearsed)
-    else answerOf(execution, await operation.handle(rehearsed))
+    else answerOf(answeringOf(execution), await operation.handle(rehearsed))
     return changes
   }
   const changes = await deps.turns(call.environment, false, () => rehearsal(deps.pool, rehearse, isRepeatable))
@@ -248,8 +282,11 @@ async function prepare(execution: Execution): Promise<PromiseSettledResult<unkno
   return prepared
 }
 
+const answeringOf = ({ route: { description }, check, call }: Execution): Answering => ({ description, check, call })
+type Answering = { description: OperationDescription; check: AnswerCheck; call: Pick<FiguresRequest, 'path' | 'body'> }
+
 /** The reply of a handler as it is stored and sent. */
-function answerOf({ route: { description }, check, call }: Execution, reply: Reply<OperationId>): Answered {
+function answerOf({ description, check, call }: Answering, reply: Reply<OperationId>): Answered {
   check(description, description.status, reply.body)
   const url = (reply.body as { url?: string } | undefined)?.url
   return {

@@ -19,7 +19,6 @@ import type { HttpMetrics, StoreMetrics } from './metrics.ts'
 import type { OAuthDeps } from './oauth/deps.ts'
 import { oauth } from './oauth/routes.ts'
 import { observe, requestId } from './observe.ts'
-import type { ApiDeps } from './operation.ts'
 import { type OperationalDeps, operationalRoutes } from './operational.ts'
 import { type OperatorDeps, operatorRoutes } from './operator.ts'
 import { principals } from './principal.ts'
@@ -28,7 +27,7 @@ import { allowanceHeaders, type KeyLimits, type RateLimit, rateLimiter } from '.
 import { logFailure } from './refused-attempts.ts'
 import { router } from './router.ts'
 import { routes } from './routes.ts'
-import type { AnswerCheck, Route } from './run.ts'
+import type { AnswerCheck, Route, RunDeps } from './run.ts'
 import { sandboxState } from './sandbox-layer.ts'
 import { type SandboxStates, sandboxStates } from './sandbox-state.ts'
 import { serveSdk } from './sdk/serve.ts'
@@ -39,7 +38,7 @@ import { signInPages } from './sign-in/routes.ts'
 import { type NotificationDeps, storeNotifications } from './stores/notifications.ts'
 import { serveV3 } from './v3/serve.ts'
 
-export type ServerDeps = ApiDeps &
+export type ServerDeps = RunDeps &
   OperationalDeps &
   OperatorDeps &
   Pick<NotificationDeps, 'stores'> &

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import type Koa from 'koa'
 import type { Logger } from 'pino'
 import { answerCheck } from '../api/answer-check.ts'
@@ -6,7 +5,7 @@ import { SESSION_RATE } from '../api/console/serve.ts'
 import { requestTurns } from '../api/request-turns.ts'
 import type { Listening } from '../api/serve-app.ts'
 import { listen } from '../api/server.ts'
-import { type Replicas, replicasOf } from '../domain/analytics/figures/replica/replicas.ts'
+import type { Replicas } from '../domain/analytics/figures/replica/replicas.ts'
 import { backtestTurns } from '../domain/automations/backtest/turns.ts'
 import { blockCutting } from '../domain/events/blocks.ts'
 import { connect } from '../store/connect.ts'
@@ -20,9 +19,11 @@ import { openIdProvider } from '../workflows/outgoing/open-id.ts'
 import { outgoing } from '../workflows/outgoing/outgoing.ts'
 import { storeClients, verifiersOf } from '../workflows/stores/clients.ts'
 import { storeVerifiers } from '../workflows/stores/verifiers.ts'
+import { analyticsProcess } from './analytics-process.ts'
 import type { Config } from './config.ts'
 import { consoleDrawing } from './console/drawing.ts'
 import { consoleSource, type StartedConsole } from './console/source.ts'
+import { openFacts } from './facts.ts'
 import { addressOf, CHECK_LIMITS, type ProcessHealth } from './health.ts'
 import { poolsOfApi } from './pool-sizes.ts'
 import { QUEUES_PAGE, redisPrefix, warnOfRedis } from './queue.ts'
@@ -34,9 +35,6 @@ export type ServedApi = Listening & {
   /** For a worker in this process. */
   replicas: Replicas | null
 }
-
-/** Postgres answers from fewer rows within half a second. */
-const FACTS_WORTH_A_REPLICA = 200_000
 
 /** Serves the API of this process on a port. */
 export async function serve(config: Config, log: Logger, resources: Resources, { readiness, metrics }: ProcessHealth): Promise<ServedApi> {
@@ -56,21 +54,10 @@ export async function serve(config: Config, log: Logger, resources: Resources, {
   const { rateLimit, projectRateLimit, addressRateLimit, allowPrivateNetwork, leaseMs, host, metricsToken: token, trustedProxies } = config
   const listing = connect({ url: databaseUrl, name: 'perennial-listing', leaseMs, max: sizes.listing, planOnce: true })
   const stepping = connect({ url: databaseUrl, name: 'perennial-stepping', leaseMs, max: sizes.stepping })
-  const scanning = connect({ url: databaseUrl, name: 'perennial-figures', leaseMs, max: sizes.figures, scans: true })
-  const replicas =
-    config.analyticsReplica === 'off'
-      ? null
-      : replicasOf({
-          pool: scanning,
-          folder: join(config.dataDir, 'replicas'),
-          memory: config.analyticsMemory,
-          from: FACTS_WORTH_A_REPLICA,
-          onAnswer: metrics.figuresBy,
-          onError: (error, environment) => log.warn({ err: error, environment }, 'a replica of facts failed: Postgres answers'),
-        })
+  const facts = openFacts(config, log, resources, metrics, sizes.figures)
   const requests = outgoing({ allowPrivateNetwork })
-  // As the mail server and the bucket of the installation, its provider of single sign-on may be within the private network.
-  const inside = config.openId && outgoing({ allowPrivateNetwork: true })
+  // As the mail server and the bucket of the installation, its provider of single sign-on and its own processes may be within the private network.
+  const inside = config.openId || config.analyticsUrl ? outgoing({ allowPrivateNetwork: true }) : undefined
   // Their addresses are named by clients, and not by anybody who may configure one.
   const documents = outgoing({ allowPrivateNetwork: false })
   const clients = storeClients({ outgoing: requests, tokens: googleTokens(requests), ...config.stores })
@@ -79,9 +66,9 @@ export async function serve(config: Config, log: Logger, resources: Resources, {
   const blocks = blockCutting(pool, (error, environment) =>
     log.warn({ err: error, environment }, 'the blocks of a list of events were not cut'),
   )
-  const pools = [checks, callers, listing, stepping, scanning]
+  const pools = [checks, callers, listing, stepping]
   const closeAll = async () => {
-    await Promise.all([replicas?.close(), blocks.end(), pages?.close()])
+    await Promise.all([facts.close(), blocks.end(), pages?.close()])
     await Promise.all(pools.map(one => one.end()))
     await Promise.all([requests.close(), documents.close(), inside?.close(), board?.close()])
   }
@@ -95,7 +82,9 @@ export async function serve(config: Config, log: Logger, resources: Resources, {
     listing,
     blocks,
     stepping,
-    facts: { pool, scanning, replicas, proceedsRates: config.proceedsRates },
+    facts: facts.access,
+    analytics:
+      config.analyticsUrl && inside ? analyticsProcess({ url: config.analyticsUrl, secrets, outgoing: inside, metrics, log }) : null,
     secrets,
     storage,
     log,
@@ -135,7 +124,7 @@ export async function serve(config: Config, log: Logger, resources: Resources, {
     await server.close()
     await closeAll()
   }
-  return { ...server, url, console: pages, replicas, close }
+  return { ...server, url, console: pages, replicas: facts.access.replicas, close }
 }
 
 /** The operator's pages of the queues. They are loaded and connected at the first request, because most processes never need them. */

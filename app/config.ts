@@ -18,7 +18,7 @@ import { withSecretFiles } from './secret-files.ts'
 /** As a browser and every client write it, without the last slash: addresses that have it as their beginning are compared as texts. */
 const asWritten = (address: string | undefined): string | undefined => address && new URL(address).href.replace(/\/+$/, '')
 
-export type Role = 'all' | 'api' | 'worker'
+export type Role = 'all' | 'api' | 'worker' | 'analytics'
 
 export type Config = {
   /** The address to listen on; undefined: all interfaces. */
@@ -70,6 +70,8 @@ export type Config = {
   proceedsRates: ProceedsRates
   /** Whether figures of environments with many facts are computed from copies in columns. */
   analyticsReplica: 'auto' | 'off'
+  /** The process with ROLE=analytics that computes figures for this one, without a slash at its end; absent: this process computes them. */
+  analyticsUrl: string | undefined
   /** What DuckDB may use for them, as 384MB. */
   analyticsMemory: string
   logLevel: string
@@ -98,7 +100,7 @@ const LONG_SECRET_KEY = /^sk_[A-Za-z0-9_-]{32,128}$/
 /** DuckDB reads and sorts rows in parts; with less it cannot hold one. */
 const LEAST_ANALYTICS_MB = 128
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
-const ROLES: Role[] = ['all', 'api', 'worker']
+const ROLES: Role[] = ['all', 'api', 'worker', 'analytics']
 
 /** Reads the environment. Throws ConfigError with the variable, its value (unless it is secret) and the rule. */
 export function readConfig(given: Env): Config {
@@ -200,6 +202,7 @@ export function readConfig(given: Env): Config {
     return given
   }
 
+  const role = oneOf('ROLE', ROLES, 'all')
   const allowPrivateNetwork = oneOf('ALLOW_PRIVATE_NETWORK', ['true', 'false'], 'false') === 'true'
 
   const store = (name: string, fallback: string): string => {
@@ -236,7 +239,7 @@ export function readConfig(given: Env): Config {
     databaseUrl,
     redisUrl: url('REDIS_URL', ['redis:', 'rediss:']),
     operatorPassword: long('OPERATOR_PASSWORD', 12),
-    role: oneOf('ROLE', ROLES, 'all'),
+    role,
     pools: poolSizes(number),
     // With the database inside the service no other process could take its requests.
     drainMs: number('DRAIN_SECONDS', databaseUrl ? 5 : 0, 0, 600, false) * 1000,
@@ -286,6 +289,7 @@ export function readConfig(given: Env): Config {
     },
     proceedsRates: shares(),
     analyticsReplica: oneOf('ANALYTICS_REPLICA', ['auto', 'off'], 'auto'),
+    analyticsUrl: role === 'api' || role === 'all' ? url('ANALYTICS_URL', ['http:', 'https:'])?.replace(/\/+$/, '') : undefined,
     analyticsMemory: memory(),
     logLevel: oneOf('LOG_LEVEL', LEVELS, 'info'),
   }

@@ -10,6 +10,7 @@ export function greeting({ url, metricsUrl, keys, keysFile, firstOperator, conso
   const kept = keysFile === null ? [] : [`  Keys            ${keysFile} (readable by this user only)`]
   const metrics = metricsUrl === null ? [] : [`  Metrics         ${metricsUrl}/metrics`]
   if (url === null) return [`Perennial worker is ready. Queue: ${queueLine(config)}`, ...metrics, ...kept]
+  if (config.role === 'analytics') return [`Perennial analytics is ready at ${url}`, ...metrics, ...kept]
   const secretKey = keys?.secretKey
   return [
     '',

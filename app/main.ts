@@ -47,7 +47,7 @@ async function main(): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop(signal))
   onEndOfNpm(() => stopped.signal.aborted || stop('npm has ended'))
   // Output that is not a terminal is often kept: keys do not belong there.
-  const showKeys = process.stdout.isTTY && config.role !== 'worker'
+  const showKeys = process.stdout.isTTY && config.role !== 'worker' && config.role !== 'analytics'
   perennial = await startPerennial(config, log, { showKeys })
   // The signal came during the start.
   if (stopped.signal.aborted) return void perennial.stop().then(() => finish(0))

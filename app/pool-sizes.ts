@@ -51,7 +51,12 @@ const PG_BOSS = 5
 /** Listens for the pages of the console that are open. */
 const LIVE = 1
 
-type Counted = { pools: PoolSizes; redisUrl: string | undefined; metricsPort: number | undefined; role: 'all' | 'api' | 'worker' }
+type Counted = {
+  pools: PoolSizes
+  redisUrl: string | undefined
+  metricsPort: number | undefined
+  role: 'all' | 'api' | 'worker' | 'analytics'
+}
 
 /** The most connections that a process has open at the same time. */
 export function mostConnections({ pools, redisUrl, metricsPort, role }: Counted): number {
@@ -59,6 +64,7 @@ export function mostConnections({ pools, redisUrl, metricsPort, role }: Counted)
   const api = checks + callers + listing + stepping + figures + LIVE
   const { execution, recording, files } = pools
   const worker = execution + recording + files + FIGURES_OF_WORKER + LEASES_AND_LISTENER + (redisUrl ? 0 : PG_BOSS)
+  if (role === 'analytics') return pools.main + figures + WATCHING
   const isWatched = role !== 'worker' || metricsPort !== undefined
   return pools.main + (role === 'worker' ? 0 : api) + (role === 'api' ? 0 : worker) + (isWatched ? WATCHING : 0)
 }

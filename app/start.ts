@@ -67,6 +67,7 @@ async function bucket(s3: S3Options, folder: string, log: Logger, closing: Closi
 export async function startPerennial(config: Config, log: Logger, { showKeys = false, at }: StartOptions = {}): Promise<Perennial> {
   const closing: Closing = []
   let served: ServedApi | undefined
+  let url: string | null = null
   let health: ProcessHealth | undefined
   let stopWork: (() => Promise<void>) | undefined
   const orLog = (end: () => Promise<unknown>) => end().catch(error => log.error({ err: error }, 'stopping'))
@@ -110,14 +111,19 @@ export async function startPerennial(config: Config, log: Logger, { showKeys = f
       health = openHealth(config, log, opened.url)
       closing.push(() => health!.close())
     }
-    if (config.role !== 'worker') {
+    if (config.role === 'analytics') {
+      const figures = await (await import('./analytics.ts')).serveFigures(config, log, resources, health!)
+      closing.push(() => figures.close())
+      url = figures.url
+    } else if (config.role !== 'worker') {
       served = await (await import('./api.ts')).serve(config, log, resources, health!)
       closing.push(() => served!.close())
+      url = served.url
     }
     const signUp = served
       ? await firstOperator(pool, secrets, { dataDir: config.dataDir, url: config.publicUrl ?? served.url, isShown: showKeys, log })
       : null
-    if (config.role !== 'api') {
+    if (config.role === 'all' || config.role === 'worker') {
       const { work } = await import('./worker.ts')
       const publicUrl = config.publicUrl ?? served?.url ?? `http://localhost:${config.port}`
       stopWork = await work(config, log, resources, { publicUrl, metrics: health?.metrics, replicas: served?.replicas, at })
@@ -126,7 +132,7 @@ export async function startPerennial(config: Config, log: Logger, { showKeys = f
     const console = served?.console?.state() ?? null
     // Last: the start does not wait for it, and shares the processors with nothing that it does.
     served?.console?.begin()
-    return { url: served?.url ?? null, metricsUrl, keys, keysFile, firstOperator: signUp, console, stop }
+    return { url, metricsUrl, keys, keysFile, firstOperator: signUp, console, stop }
   } catch (error) {
     await stop()
     throw error

@@ -1,12 +1,11 @@
 import type { Logger } from 'pino'
 import type { GrantOwner } from '../../domain/operators/grants/grant.ts'
 import type { Pool } from '../../store/connect.ts'
-import type { ApiDeps } from '../operation.ts'
-import type { AnswerCheck } from '../run.ts'
+import type { AnswerCheck, RunDeps } from '../run.ts'
 import type { SandboxStates } from '../sandbox-state.ts'
 import type { Lane } from './result.ts'
 
-export type McpDeps = ApiDeps & {
+export type McpDeps = RunDeps & {
   log: Logger
   /** Connections for tokens, which no statement of a tenant uses. They plan a statement once (`plansOnce`). */
   callers: Pool

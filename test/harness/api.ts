@@ -232,6 +232,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     listing: options.listingPool ?? listing,
     blocks,
     stepping,
+    analytics: null,
     facts: {
       ...{ pool, scanning, replicas: null as Replicas | null, proceedsRates: options.proceedsRates ?? proceedsRates({}) },
       ...(options.factsLimitMs !== undefined && { limitMs: options.factsLimitMs }),

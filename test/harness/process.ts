@@ -95,7 +95,7 @@ export function launch({
 }
 
 /** The last line that the product prints at its start, so that all lines before it have been read. */
-const READY = /curl -H .* (\S+)\/v4\/events\n|Perennial worker is ready/
+const READY = /curl -H .* (\S+)\/v4\/events\n|Perennial worker is ready|Perennial analytics is ready at (\S+)/
 
 /** Begins the line of a test's worker that is about to stop itself. */
 export const FROZEN = 'Frozen at'
@@ -108,5 +108,6 @@ export async function run(options: SpawnOptions): Promise<Running> {
     product.child.stdout?.on('data', check)
     void product.ended.then(code => reject(new Error(`ended with ${code}: ${product.output()}`)))
   })
-  return { ...product, url: READY.exec(product.output())?.[1] ?? '' }
+  const [, api, analytics] = READY.exec(product.output()) ?? []
+  return { ...product, url: api ?? analytics ?? '' }
 }

@@ -1,7 +1,7 @@
 // What happens to a grant while a request of it waits for its turn.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { problemOf } from '../../api/errors.ts'
-import type { ApiDeps } from '../../api/operation.ts'
+import type { RunDeps } from '../../api/run.ts'
 import { routes } from '../../api/routes.ts'
 import type { Route } from '../../api/run.ts'
 import { run } from '../../api/run.ts'
@@ -30,7 +30,7 @@ async function after(meanwhile: () => Promise<unknown>, dryRun = false) {
     await meanwhile()
     return work()
   }
-  const deps = { pool: api.pool, secrets: api.secrets, turns } as unknown as ApiDeps
+  const deps = { pool: api.pool, secrets: api.secrets, turns } as unknown as RunDeps
   const id = `waited-${++count}`
   const input = { parameters: {}, query: {}, body: { id, description: 'Waited' }, faults: [], repeat: undefined, dryRun }
   const outcome = await run(routeOf('v4CreateEntitlement'), { requestId: 'request', owner }, input, { deps, check: () => {} }).then(

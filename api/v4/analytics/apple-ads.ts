@@ -12,7 +12,7 @@ import type { AnswerBody } from '../../../schemas/operation-types.ts'
 import type { Pool } from '../../../store/connect.ts'
 import { transaction } from '../../../store/transaction.ts'
 import { Problem } from '../../errors.ts'
-import { expensiveRead } from '../../operation.ts'
+import { figuresRead } from '../../operation.ts'
 import { behindField } from '../../pagination.ts'
 
 type Asked = {
@@ -44,11 +44,11 @@ async function begin({ query, project, environment, environmentKind, db }: Asked
   }
 }
 
-export const v4GetAppleAdsReport = expensiveRead('v4GetAppleAdsReport', async call => {
-  const { query, environment, deps } = call
+export const v4GetAppleAdsReport = figuresRead('v4GetAppleAdsReport', async call => {
+  const { query, environment, facts } = call
   const { connection, days, currency, rate_unavailable_for, ...rest } = await begin(call)
   const { level, revenue_type, limit, offset } = query
-  const report = await appleAdsReport(deps.facts, environment, {
+  const report = await appleAdsReport(facts, environment, {
     integration: connection.number,
     now: rest.now,
     days,
@@ -91,10 +91,10 @@ export const v4GetAppleAdsReport = expensiveRead('v4GetAppleAdsReport', async ca
 
 const IGNORED = ['filter[status][]', 'filter[delivery][]'] as const
 
-export const v4GetAppleAdsSeries = expensiveRead('v4GetAppleAdsSeries', async call => {
-  const { query, environment, deps } = call
+export const v4GetAppleAdsSeries = figuresRead('v4GetAppleAdsSeries', async call => {
+  const { query, environment, facts } = call
   const { connection, days, currency, rate_unavailable_for, ...rest } = await begin(call)
-  const { points, coverage, truncated, behind } = await appleAdsSeries(deps.facts, environment, {
+  const { points, coverage, truncated, behind } = await appleAdsSeries(facts, environment, {
     integration: connection.number,
     now: rest.now,
     days,

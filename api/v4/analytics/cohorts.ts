@@ -20,25 +20,25 @@ import {
 } from '../../../domain/analytics/figures/cohorts/question.ts'
 import { computeTrialConversion } from '../../../domain/analytics/figures/cohorts/trial-conversion.ts'
 import { type FilterCondition, filterConditions } from '../../../domain/analytics/figures/filter-values.ts'
-import { withFacts } from '../../../domain/analytics/figures/open-source.ts'
+import { type FactAccess, withFacts } from '../../../domain/analytics/figures/open-source.ts'
 import { environmentFaults, queryContext } from '../../../domain/analytics/figures/question.ts'
 import type { Environment, EnvironmentKind } from '../../../domain/kernel/environment.ts'
 import { invalidFields } from '../../../domain/kernel/refusal.ts'
 import { apiTime, type Db } from '../../../store/connect.ts'
-import { type ApiDeps, expensiveRead } from '../../operation.ts'
+import { figuresRead } from '../../operation.ts'
 import { behindField, behindHeader, cursorPage, restartedHeader } from '../../pagination.ts'
 
 const MONEY_DECIMALS = 2
 
 const NUMBER = { sandbox: 0, production: 1 } as const
 
-export const v4GetAnalyticsCohorts = expensiveRead(
+export const v4GetAnalyticsCohorts = figuresRead(
   'v4GetAnalyticsCohorts',
-  async ({ query, environment, environmentKind: kind, db, deps }) => {
+  async ({ query, environment, environmentKind: kind, db, facts }) => {
     const context = await queryContext(db, environment, query.currency)
     const question = readCohortQuestion(query, { ...context, own: NUMBER[kind] })
     const { period_labels, cohorts, total, max_values, segments, unconverted, asOf, behind } = await computeCohorts(
-      deps.facts,
+      facts,
       environment,
       question,
     )
@@ -81,12 +81,12 @@ const person = ({ id, user, anchor, paid, product, platform }: CohortPerson) => 
   target_platform: platform,
 })
 
-export const v4ListAnalyticsCohortPeople = expensiveRead(
+export const v4ListAnalyticsCohortPeople = figuresRead(
   'v4ListAnalyticsCohortPeople',
-  async ({ query, environment, environmentKind: kind, db, deps }) => {
+  async ({ query, environment, environmentKind: kind, db, facts }) => {
     const { limit, starting_after: after } = query
     const cell = readCell(query, { ...(await queryContext(db, environment, query.currency)), own: NUMBER[kind] })
-    const { people, restarted, behind } = await peopleOfCell(deps.facts, environment, cell, { limit, after })
+    const { people, restarted, behind } = await peopleOfCell(facts, environment, cell, { limit, after })
     return {
       body: cursorPage({ url: '/v4/analytics/cohorts/people', rows: people, limit, item: person }),
       headers: { ...restartedHeader(restarted), ...behindHeader(behind) },
@@ -94,10 +94,10 @@ export const v4ListAnalyticsCohortPeople = expensiveRead(
   },
 )
 
-export const v4GetAnalyticsLtv = expensiveRead('v4GetAnalyticsLtv', async ({ query, environment, environmentKind: kind, db, deps }) => {
+export const v4GetAnalyticsLtv = figuresRead('v4GetAnalyticsLtv', async ({ query, environment, environmentKind: kind, db, facts }) => {
   const context = await queryContext(db, environment, query.currency)
   const question = readLtvQuestion(query, { ...context, own: NUMBER[kind] })
-  const { cohort_users, paying_users, segments, series, unconverted, asOf, behind } = await computeLtv(deps.facts, environment, question)
+  const { cohort_users, paying_users, segments, series, unconverted, asOf, behind } = await computeLtv(facts, environment, question)
   return {
     body: {
       object: 'analytics_ltv' as const,
@@ -120,12 +120,12 @@ export const v4GetAnalyticsLtv = expensiveRead('v4GetAnalyticsLtv', async ({ que
   }
 })
 
-export const v4GetAnalyticsLtvTrialConversion = expensiveRead(
+export const v4GetAnalyticsLtvTrialConversion = figuresRead(
   'v4GetAnalyticsLtvTrialConversion',
-  async ({ query, environment, environmentKind: kind, db, deps }) => {
+  async ({ query, environment, environmentKind: kind, db, facts }) => {
     const context = await queryContext(db, environment, query.currency)
     const question = readLtvQuestion(query, { ...context, own: NUMBER[kind] })
-    const { asOf, behind, ...figures } = await computeTrialConversion(deps.facts, environment, question)
+    const { asOf, behind, ...figures } = await computeTrialConversion(facts, environment, question)
     return {
       body: {
         object: 'analytics_ltv_trial_conversion' as const,
@@ -145,7 +145,7 @@ type MetaCall = {
   environment: Environment
   environmentKind: EnvironmentKind
   db: Db
-  deps: ApiDeps
+  facts: FactAccess
 }
 
 /** The attributes and values of the environment for filters. */
@@ -154,17 +154,17 @@ async function conditionsIn({
   environment,
   environmentKind,
   db,
-  deps,
+  facts,
 }: MetaCall): Promise<{ conditions: FilterCondition[]; behind: number }> {
   const faults = environmentFaults(query.environment, NUMBER[environmentKind])
   if (faults.length > 0) throw invalidFields(faults)
-  return withFacts(deps.facts, environment, async source => ({
+  return withFacts(facts, environment, async source => ({
     conditions: await filterConditions(source, db, environment, COHORT_FILTERS),
     behind: source.behind,
   }))
 }
 
-export const v4GetAnalyticsCohortsMeta = expensiveRead('v4GetAnalyticsCohortsMeta', async call => {
+export const v4GetAnalyticsCohortsMeta = figuresRead('v4GetAnalyticsCohortsMeta', async call => {
   const { conditions, behind } = await conditionsIn(call)
   return {
     body: {
@@ -182,7 +182,7 @@ export const v4GetAnalyticsCohortsMeta = expensiveRead('v4GetAnalyticsCohortsMet
   }
 })
 
-export const v4GetAnalyticsLtvMeta = expensiveRead('v4GetAnalyticsLtvMeta', async call => {
+export const v4GetAnalyticsLtvMeta = figuresRead('v4GetAnalyticsLtvMeta', async call => {
   const { conditions, behind } = await conditionsIn(call)
   return {
     body: {

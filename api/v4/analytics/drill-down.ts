@@ -11,7 +11,7 @@ import type { CurrencySum } from '../../../domain/analytics/figures/drill-down/s
 import { queryContext } from '../../../domain/analytics/figures/question.ts'
 import { notFound } from '../../../domain/kernel/refusal.ts'
 import { apiTime, type Db } from '../../../store/connect.ts'
-import { expensiveRead } from '../../operation.ts'
+import { figuresRead } from '../../operation.ts'
 import { behindField, behindHeader, cursorPage, restartedHeader } from '../../pagination.ts'
 
 /** Amounts have at most six decimals. */
@@ -48,10 +48,10 @@ const fact = (one: NumberFact) => ({
   event_id: one.event,
 })
 
-export const v4ListAnalyticsChartFacts = expensiveRead('v4ListAnalyticsChartFacts', async ({ path, query, deps, ...caller }) => {
+export const v4ListAnalyticsChartFacts = figuresRead('v4ListAnalyticsChartFacts', async ({ path, query, facts: access, ...caller }) => {
   const { limit, starting_after: after, recorded_from: recordedFrom } = query
   const requested = await requestedNumber(path.chart_code, query, caller)
-  const { facts, restarted, behind } = await factsOfNumber(deps.facts, caller.environment, requested, { limit, after, recordedFrom })
+  const { facts, restarted, behind } = await factsOfNumber(access, caller.environment, requested, { limit, after, recordedFrom })
   const url = `/v4/analytics/charts/${path.chart_code}/facts`
   return { body: cursorPage({ url, rows: facts, limit, item: fact }), headers: { ...restartedHeader(restarted), ...behindHeader(behind) } }
 })
@@ -75,9 +75,9 @@ const parameters = ({ question, window }: RequestedNumber) => ({
   filters: Object.fromEntries([...question.filters].map(([code, values]) => [code, [...values]])),
 })
 
-export const v4ExplainAnalyticsChart = expensiveRead('v4ExplainAnalyticsChart', async ({ path, query, deps, ...caller }) => {
+export const v4ExplainAnalyticsChart = figuresRead('v4ExplainAnalyticsChart', async ({ path, query, facts: access, ...caller }) => {
   const requested = await requestedNumber(path.chart_code, query, caller)
-  const found = await explained(deps.facts, caller.environment, requested)
+  const found = await explained(access, caller.environment, requested)
   const { chart, question, series } = requested
   return {
     body: {

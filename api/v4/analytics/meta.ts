@@ -5,7 +5,7 @@ import { filterConditions } from '../../../domain/analytics/figures/filter-value
 import { withFacts } from '../../../domain/analytics/figures/open-source.ts'
 import { environmentFaults } from '../../../domain/analytics/figures/question.ts'
 import { invalidFields, notFound } from '../../../domain/kernel/refusal.ts'
-import { expensiveRead, onPool } from '../../operation.ts'
+import { figuresRead, onPool } from '../../operation.ts'
 import { behindField, fullList } from '../../pagination.ts'
 
 const TYPE_DEFAULT = { flow: 'column', stock: 'area', ratio: 'line' } as const satisfies Record<ChartKind, string>
@@ -15,13 +15,13 @@ function checkEnvironment(query: { environment?: 0 | 1 | undefined }, kind: 'pro
   if (faults.length > 0) throw invalidFields(faults)
 }
 
-export const v4GetAnalyticsChartMeta = expensiveRead(
+export const v4GetAnalyticsChartMeta = figuresRead(
   'v4GetAnalyticsChartMeta',
-  async ({ path: { chart_code: code }, query, environment, environmentKind, db, deps }) => {
+  async ({ path: { chart_code: code }, query, environment, environmentKind, db, facts }) => {
     checkEnvironment(query, environmentKind)
     const chart = chartOf(code)
     if (!chart) throw notFound('chart')
-    const { conditions, behind } = await withFacts(deps.facts, environment, async source => ({
+    const { conditions, behind } = await withFacts(facts, environment, async source => ({
       conditions: await filterConditions(source, db, environment, filtersOf(chart)),
       behind: source.behind,
     }))

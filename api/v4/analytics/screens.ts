@@ -6,7 +6,7 @@ import type { ScreenKpi } from '../../../domain/analytics/figures/screens/kpi.ts
 import { figuresOfScreen, screensOverview } from '../../../domain/analytics/figures/screens/screens.ts'
 import { getScreenSummary } from '../../../domain/growth/screens/screen.ts'
 import type { Pool } from '../../../store/connect.ts'
-import { expensiveRead } from '../../operation.ts'
+import { figuresRead } from '../../operation.ts'
 import { behindField } from '../../pagination.ts'
 
 const MONEY_PLACES = 2
@@ -61,10 +61,10 @@ async function questionOf({ query, environment, environmentKind, db }: ScreenQue
   return readQuestion(query, { filters: [], segmentations: [], own }, await queryContext(db, environment, query.currency))
 }
 
-export const v4GetScreensAnalyticsOverview = expensiveRead('v4GetScreensAnalyticsOverview', async call => {
+export const v4GetScreensAnalyticsOverview = figuresRead('v4GetScreensAnalyticsOverview', async call => {
   const question = await questionOf(call)
   const asked = call.query['screens[]']
-  const figures = await screensOverview(call.deps.facts, call.environment, question, asked)
+  const figures = await screensOverview(call.facts, call.environment, question, asked)
   const screens = figures.screens.map(({ uid, kpis }) => ({ uid, kpis: shownKpis(kpis) }))
   return {
     body: {
@@ -78,11 +78,11 @@ export const v4GetScreensAnalyticsOverview = expensiveRead('v4GetScreensAnalytic
   }
 })
 
-export const v4GetScreenAnalytics = expensiveRead('v4GetScreenAnalytics', async call => {
-  const { path, environment, db, deps } = call
+export const v4GetScreenAnalytics = figuresRead('v4GetScreenAnalytics', async call => {
+  const { path, environment, db, facts } = call
   const { id, name, status, type } = await getScreenSummary(db, environment, path.screen_id)
   const question = await questionOf(call)
-  const figures = await figuresOfScreen(deps.facts, environment, question, id)
+  const figures = await figuresOfScreen(facts, environment, question, id)
   return {
     body: {
       object: 'screen_analytics' as const,

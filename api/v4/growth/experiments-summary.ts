@@ -1,7 +1,7 @@
 import { unconverted as unconvertedMoney } from '../../../domain/analytics/figures/charts/answer.ts'
 import { type ExperimentResult, type GroupResult, summarise } from '../../../domain/analytics/figures/experiments/summary.ts'
 import { invalidField } from '../../../domain/kernel/refusal.ts'
-import { expensiveRead } from '../../operation.ts'
+import { figuresRead } from '../../operation.ts'
 import { behindField } from '../../pagination.ts'
 
 const group = (result: GroupResult) => ({
@@ -38,29 +38,26 @@ const experiment = (result: ExperimentResult) => ({
   groups: result.groups.map(group),
 })
 
-export const v4GetExperimentsSummary = expensiveRead(
-  'v4GetExperimentsSummary',
-  async ({ query, environment, environmentKind, deps: { facts } }) => {
-    const own = environmentKind === 'production' ? 1 : 0
-    if ((query.environment ?? own) !== own) throw invalidField('environment', `must be ${own}, the environment of the key`)
-    const { from, to, currency } = query
-    if (from !== undefined && to !== undefined && to <= from) throw invalidField('to', 'must be later than from')
-    const { experiments, unconverted, behind } = await summarise(facts, environment, {
-      experiments: query['filter[experiment_uid][]'],
-      from,
-      to,
+export const v4GetExperimentsSummary = figuresRead('v4GetExperimentsSummary', async ({ query, environment, environmentKind, facts }) => {
+  const own = environmentKind === 'production' ? 1 : 0
+  if ((query.environment ?? own) !== own) throw invalidField('environment', `must be ${own}, the environment of the key`)
+  const { from, to, currency } = query
+  if (from !== undefined && to !== undefined && to <= from) throw invalidField('to', 'must be later than from')
+  const { experiments, unconverted, behind } = await summarise(facts, environment, {
+    experiments: query['filter[experiment_uid][]'],
+    from,
+    to,
+    currency,
+  })
+  return {
+    body: {
+      object: 'experiments_summary' as const,
+      url: '/v4/experiments/summary' as const,
+      environment: own as 0 | 1,
       currency,
-    })
-    return {
-      body: {
-        object: 'experiments_summary' as const,
-        url: '/v4/experiments/summary' as const,
-        environment: own as 0 | 1,
-        currency,
-        data: experiments.map(experiment),
-        ...unconvertedMoney(unconverted),
-        ...behindField(behind),
-      },
-    }
-  },
-)
+      data: experiments.map(experiment),
+      ...unconvertedMoney(unconverted),
+      ...behindField(behind),
+    },
+  }
+})

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { problemOf } from '../../../api/errors.ts'
-import type { ApiDeps } from '../../../api/operation.ts'
+import type { RunDeps } from '../../../api/run.ts'
 import { parseQuery } from '../../../api/query.ts'
 import { requestTurns } from '../../../api/request-turns.ts'
 import { routes } from '../../../api/routes.ts'
@@ -19,7 +19,7 @@ import { type AppleAdsServer, CAMPAIGN, connect, connected, entities, GROUP, KEY
 let api: TestApi
 let apple: AppleAdsServer
 let out: Outgoing
-let deps: ApiDeps
+let deps: RunDeps
 let project: TestProjectKeys
 let grant: TestGrant
 
@@ -35,7 +35,7 @@ beforeAll(async () => {
     secrets: api.secrets,
     turns: requestTurns(20),
     appleAds: appleAdsEntities(client),
-  } as Partial<ApiDeps> as ApiDeps
+  } as Partial<RunDeps> as RunDeps
 })
 afterAll(async () => {
   await out.close()

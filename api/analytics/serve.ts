@@ -1,0 +1,76 @@
+import type { IncomingMessage } from 'node:http'
+import Koa from 'koa'
+import type { Logger } from 'pino'
+import getRawBody from 'raw-body'
+import { type Detail, Refusal, type RefusalCode } from '../../domain/kernel/refusal.ts'
+import type { Secrets } from '../../domain/projects/secrets.ts'
+import type { RequestState } from '../context.ts'
+import { goneWith } from '../dispatch.ts'
+import { Problem, problemOf } from '../errors.ts'
+import { type HealthDeps, healthHandlers } from '../health.ts'
+import type { Answered } from '../idempotency.ts'
+import { requestId } from '../observe.ts'
+import { routes } from '../routes.ts'
+import { type AnswerCheck, computeFigures, type FiguresDeps, type FiguresRequest, type FiguresRoute } from '../run.ts'
+import { type ListenAddress, type Listening, serveApp } from '../serve-app.ts'
+import { signature } from './signature.ts'
+
+/** What an API process gets: the answer of the operation, or its refusal. */
+export type FiguresReply = { answered: Answered } | { refused: { code: RefusalCode; message: string; details?: Detail[] } }
+
+/** A question is what an API process has accepted, so it is no longer than a body there. */
+const MOST_BYTES = '1mb'
+const PATH = /^\/figures\/(\w+)$/
+
+export type AnalyticsDeps = FiguresDeps & HealthDeps & { secrets: Pick<Secrets, 'sign'>; checkAnswer: AnswerCheck; log: Logger }
+
+/** Serves figures to API processes, and nothing to anybody else. Keys, scopes, limits and the audit log are matters of the API process. */
+export function serveAnalytics(deps: AnalyticsDeps, address: ListenAddress): Promise<Listening> {
+  const app = new Koa<RequestState, { state: RequestState }>()
+  app.silent = true
+  const health = healthHandlers(deps)
+  const signed = signature(deps.secrets)
+  const figures = new Map(
+    routes.flatMap(({ description, operation }) =>
+      operation.mode === 'figures' ? [[description.id as string, { description, operation } as FiguresRoute] as const] : [],
+    ),
+  )
+
+  async function answer(ctx: Koa.Context): Promise<FiguresReply> {
+    const route = figures.get(PATH.exec(ctx.path)?.[1] ?? '')
+    if (!route || ctx.method !== 'POST') throw new Problem('invalid_request', 'no such address', { status: 404 })
+    const request = accepted(await getRawBody(ctx.req as IncomingMessage, { limit: MOST_BYTES, encoding: 'utf8' }), ctx)
+    try {
+      return { answered: await computeFigures(route, request, deps, { check: deps.checkAnswer, isGone: goneWith(ctx.req) }) }
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      const { code, message, details } = error
+      return { refused: { code, message, ...(details && { details }) } }
+    }
+  }
+
+  function accepted(body: string, ctx: Koa.Context): FiguresRequest {
+    try {
+      return signed.verify(body, ctx.headers as Record<string, string>) as FiguresRequest
+    } catch {
+      throw new Problem('control_unauthorized', 'this address is for processes of the installation')
+    }
+  }
+
+  app.use(requestId as Koa.Middleware<RequestState, { state: RequestState }>)
+  app.use(async ctx => {
+    const handler = ctx.method === 'GET' && Object.hasOwn(health, ctx.path) ? health[ctx.path] : undefined
+    try {
+      if (handler) await handler(ctx)
+      else ctx.body = await answer(ctx)
+    } catch (error) {
+      const problem = problemOf(error)
+      if (problem.status >= 500) deps.log.warn({ err: error, id: ctx.state.requestId }, 'figures failed')
+      ctx.status = problem.status
+      ctx.set(problem.headers)
+      ctx.type = 'application/json; charset=utf-8'
+      ctx.body = JSON.stringify(problem.body)
+    }
+  })
+  return serveApp(app.callback(), address, () => '')
+}
