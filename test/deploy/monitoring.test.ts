@@ -73,9 +73,8 @@ describe.each(runbooks)('%s', file => {
   test('names operations and commands that there are', () => {
     const asked = [...page.matchAll(/\$URL(\/v4\/[^"?]+)(?:\?([^"]*))?"/g)]
     const unknown = asked.filter(([, path = '', query = '']) => {
-      const operations = (openapi.paths as Record<string, object>)[pathOf(path)]
-      const named = JSON.stringify(operations ?? {})
-      return !operations || [...new URLSearchParams(query).keys()].some(name => !named.includes(`"name":"${name}"`))
+      const known = parametersOf(path)
+      return !known || [...new URLSearchParams(query).keys()].some(name => !known.includes(name))
     })
     expect(unknown.map(([address]) => address)).toEqual([])
     const called = [...page.matchAll(/npm run cli -- ([a-z-]+) ([a-z-]+)/g)]
@@ -83,10 +82,15 @@ describe.each(runbooks)('%s', file => {
   })
 })
 
-/** `/v4/integrations/ID/test` as the description writes it. */
-function pathOf(path: string): string | undefined {
+type Parameter = { name: string } | { $ref: string }
+
+/** The parameters of an address such as `/v4/integrations/ID/test`; undefined: there is none. */
+function parametersOf(path: string): string[] | undefined {
   const form = new RegExp(`^${path.replaceAll(/\/ID(?=\/|$)/g, '/\\{[a-z_]+\\}')}$`)
-  return Object.keys(openapi.paths).find(known => form.test(known))
+  const found = Object.entries(openapi.paths).find(([known]) => form.test(known))
+  const { parameters } = openapi.components as { parameters: Record<string, { name: string }> }
+  const named = (one: Parameter) => ('$ref' in one ? parameters[one.$ref.split('/').at(-1)!]!.name : one.name)
+  return found && Object.values(found[1]).flatMap(one => ((one as { parameters?: Parameter[] }).parameters ?? []).map(named))
 }
 
 function isCommand(group: string, name: string): boolean {
