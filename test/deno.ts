@@ -132,6 +132,7 @@ export const NEVER_ON_DENO = ['plans/without-statistics']
 /** Folders of which Deno runs no file, and why. */
 export const NODE_ONLY: Record<string, string> = {
   'console/pages': 'what runs in browsers, and its build',
+  deploy: 'reads files for other programs, and starts these programs',
   events: 'statements of Postgres and pure functions',
   growth: 'pure functions',
   house: 'reads sources',

@@ -1,6 +1,7 @@
 // `npm run generate` brings the charts of docs/analytics.md up to date, and makes the pages that the service serves at /docs from the files of
 // docs/. All are committed.
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { posix } from 'node:path'
 import { withCharts } from './generate/charts.ts'
 import { classHighlighter } from './generate/highlight.ts'
 import { addressOf, guidePage, referencePage, startPage } from './generate/layout.ts'
@@ -24,19 +25,22 @@ const found = (path: string, page: string, sections: readonly Section[]): Found[
 /** `analytics`: docs/analytics.md with its charts. `files`: what stands in web/generated/, by name. */
 export async function generatePages(): Promise<{ analytics: string; files: Map<string, string> }> {
   const names = new Set(PAGES.map(({ name }) => name))
-  const missing = readdirSync(DOCS).filter(file => file.endsWith('.md') && !names.has(file.slice(0, -'.md'.length)))
+  const guides = globSync(['*.md', 'runbooks/*.md'], { cwd: DOCS })
+  const missing = guides.filter(file => !names.has(file.slice(0, -'.md'.length)))
   if (missing.length > 0) throw new Error(`web/map.ts has no place for ${missing.join(', ')}`)
   const analytics = withCharts(readFileSync(new URL('analytics.md', DOCS), 'utf8'))
   const textOf = (name: string) => (name === 'analytics' ? analytics : readFileSync(new URL(`${name}.md`, DOCS), 'utf8'))
   const highlighter = await classHighlighter()
-  const pageOf = (file: string) =>
-    file.endsWith('.md') && names.has(file.slice(0, -'.md'.length)) ? addressOf(file.slice(0, -'.md'.length)) : null
-  const render = markdownRenderer(highlighter.html, pageOf)
+  /** The address of the page to which a page of this folder links by its file. */
+  const pageFrom = (folder: string) => (file: string) => {
+    const name = posix.join(folder, file).slice(0, -'.md'.length)
+    return file.endsWith('.md') && names.has(name) ? addressOf(name) : null
+  }
 
   const files = new Map<string, string>()
   const search: Found[] = []
   for (const { name, title } of PAGES) {
-    const { html, headings, sections } = render(textOf(name))
+    const { html, headings, sections } = markdownRenderer(highlighter.html, pageFrom(posix.dirname(name)))(textOf(name))
     files.set(`${name}.html`, guidePage({ path: addressOf(name), name, title, html, headings }))
     search.push(...found(addressOf(name), title, sections))
   }

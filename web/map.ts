@@ -57,6 +57,7 @@ export const MAP: readonly { group: string; pages: readonly Page[] }[] = [
       { name: 'api-keys', title: 'Keys' },
       { name: 'assistants', title: 'Assistants' },
       { name: 'tls-and-proxies', title: 'TLS and proxies' },
+      { name: 'runbooks', title: 'Runbooks' },
       { name: 'cli', title: 'Command line' },
     ],
   },
@@ -76,4 +77,31 @@ export const REFERENCES = [
   { path: '/docs/api/sdk', title: 'Mobile SDKs', description: '/v1/openapi.json' },
 ] as const
 
-export const PAGES: readonly Page[] = MAP.flatMap(({ pages }) => pages)
+/** One page for each kind of alert, below the page that lists them. */
+const RUNBOOKS = [
+  ['process-down', 'A process does not answer'],
+  ['server-errors', 'Requests fail'],
+  ['slow-answers', 'Answers are slow'],
+  ['redis-away', 'Redis does not answer, or may forget'],
+  ['overdue', 'Jobs are late'],
+  ['unknown-jobs', 'Nobody knows a kind of job'],
+  ['consumer-behind', 'Automations or integrations are behind the events'],
+  ['events-set-aside', 'Events were set aside'],
+  ['orphans', 'Unfinished work has no job'],
+  ['reports-failed', 'Scheduled reports failed'],
+  ['automation-runs-failed', 'Runs of automations failed'],
+  ['files-not-removed', 'Files are not removed'],
+  ['deliveries-held', 'Deliveries are held'],
+  ['deliveries-exhausted', 'Deliveries failed for good'],
+  ['facts-behind', 'Charts are behind'],
+  ['fact-drift', 'Stored facts differ, or nobody compares them'],
+  ['customers-set-aside', 'Facts of customers cannot be computed'],
+  ['store-notifications-late', 'Notifications of a store wait'],
+  ['store-notifications-set-aside', 'Notifications of a store were set aside'],
+  ['store-credentials', 'A store refuses the credentials'],
+  ['store-pushes-missing', 'A store has sent no notification'],
+  ['store-notifications-refused', 'Notifications of a store are refused'],
+  ['purchases-unacknowledged', 'Purchases are not acknowledged at Google Play'],
+].map(([name, title]): Page => ({ name: `runbooks/${name}`, title: title! }))
+
+export const PAGES: readonly Page[] = [...MAP.flatMap(({ pages }) => pages), ...RUNBOOKS]

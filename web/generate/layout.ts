@@ -59,6 +59,8 @@ function contents(headings: readonly Heading[]): string {
 }
 
 function neighbours(name: string): string {
+  // A page below another one is read by itself.
+  if (name.includes('/')) return ''
   const i = PAGES.findIndex(page => page.name === name)
   const link = (page: Page | undefined, rel: 'prev' | 'next', word: string) =>
     page ? `<a rel="${rel}" href="${addressOf(page.name)}"><span>${word}</span>${escaped(page.title)}</a>` : '<span></span>'
