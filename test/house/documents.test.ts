@@ -102,6 +102,7 @@ const anchorOf = (heading: string) =>
 test('every link of the documents has a target', () => {
   const documents = [
     'README.md',
+    'CHANGELOG.md',
     'CONTRIBUTING.md',
     'SECURITY.md',
     'examples/README.md',
