@@ -8,7 +8,7 @@ const ALL = ['test/**/*.test.ts']
 const isNamed = parseCLI(['vitest', ...process.argv.slice(2)], { allowUnknownOptions: true }).filter.length > 0
 const filesOf = (names: string[]): string[] => names.map(name => `test/${name}.test.ts`)
 const isDeno = 'Deno' in globalThis
-/** What takes minutes, in a browser or in many processes, is run by name: `npm run test:console`, `npm run test:production`. */
+/** What takes minutes is run by name: in a browser by `npm run test:console`, whole installations by `npm run test:production`. */
 const BY_NAME = [
   'console/automations',
   'console/catalogue',
@@ -26,6 +26,8 @@ const BY_NAME = [
   'console/screens',
   'production/narrow-pooler',
   'production/rolling-restart',
+  'production/restore-drill',
+  'production/upgrade',
 ]
 
 // Of this hour: see test/harness/effort.ts.

@@ -12,6 +12,7 @@ import { smtpServer } from '../workflows/outgoing/smtp-url.ts'
 import { openIdOptions } from './open-id.ts'
 import { type PoolSizes, poolSizes } from './pool-sizes.ts'
 import { PROCEEDS_RATES_RULE, parseProceedsRates } from './proceeds-rates.ts'
+import { withPresentNames } from './retired-settings.ts'
 import { rootCertificates } from './root-certificates.ts'
 import { withSecretFiles } from './secret-files.ts'
 
@@ -104,7 +105,7 @@ const ROLES: Role[] = ['all', 'api', 'worker', 'analytics']
 
 /** Reads the environment. Throws ConfigError with the variable, its value (unless it is secret) and the rule. */
 export function readConfig(given: Env): Config {
-  const env = withSecretFiles(given, line => {
+  const env = withSecretFiles(withPresentNames(given), line => {
     throw new ConfigError(line)
   })
   const text = (name: string) => env[name] || undefined

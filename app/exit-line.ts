@@ -1,7 +1,7 @@
 import { Refusal } from '../domain/kernel/refusal.ts'
 import { DumpRefused } from '../store/dump/manifest.ts'
 import { DataDirRefused } from '../store/embedded/start.ts'
-import { SchemaRefused } from '../store/migrate.ts'
+import { SchemaRefused } from '../store/schema-history.ts'
 import { SessionRefused } from '../store/session.ts'
 import { ConfigError } from './config.ts'
 

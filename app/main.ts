@@ -3,6 +3,7 @@ import { operatorLine } from './exit-line.ts'
 import { removeFirstKeys } from './first-keys.ts'
 import { greeting } from './greeting.ts'
 import { logger } from './logger.ts'
+import { retiredNotes } from './retired-settings.ts'
 import { type Perennial, startPerennial } from './start.ts'
 
 /** Two signals within this time are one request to stop. */
@@ -25,6 +26,7 @@ function onEndOfNpm(stop: () => void): void {
 async function main(): Promise<void> {
   const config = readConfig(process.env)
   const log = logger(config.logLevel, { isPretty: process.stdout.isTTY })
+  for (const note of retiredNotes(process.env)) log.warn(note)
   const stopped = new AbortController()
   let signalledAt = 0
   let perennial: Perennial | undefined

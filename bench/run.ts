@@ -37,6 +37,7 @@ const BENCHES: Record<string, () => Promise<{ bench: () => Promise<Result> }>> =
   'mcp-call': () => import('./mcp-call.ts'),
   console: () => import('./console.ts'),
   fold: () => import('./fold.ts'),
+  soak: () => import('./soak.ts'),
 }
 
 /** The peers are not dependencies of the product. This installs them from the lockfile when they are first needed. */

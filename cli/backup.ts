@@ -9,10 +9,14 @@ import { isInstalled, openUnmigrated } from '../store/dump/open.ts'
 import { writeDump } from '../store/dump/write.ts'
 import { syncFolder, writeSynced } from '../store/embedded/folder.ts'
 import { removeAbandoned, temporaryName } from '../store/embedded/temporary.ts'
+import { byteProgress } from './byte-progress.ts'
 import type { CommandContext } from './command.ts'
 import { action } from './definition.ts'
 import { CliError, codeOf, UsageError } from './failure.ts'
 import { commandOf } from './program.ts'
+import { verifyBackup } from './verify-backup.ts'
+
+const VERIFY = 'verify'
 
 /** Writes the whole installation into a folder, which appears when the backup is complete. The service may run meanwhile. */
 async function writeInto(dir: string, context: CommandContext): Promise<number> {
@@ -46,10 +50,20 @@ async function writeInto(dir: string, context: CommandContext): Promise<number> 
 
 export const backupAction = action({
   name: 'backup',
-  summary: 'write the whole installation into a new folder, while the service runs',
-  arguments: [{ name: 'DIR', says: 'a folder that does not exist yet, or is empty' }],
-  examples: ['backup ./backup'],
-  run: ({ args }, context) => writeInto(folderOf(args), context),
+  summary: 'write the whole installation into a new folder, while the service runs; or verify such a folder',
+  arguments: [
+    { name: 'verify', says: 'write nothing: read a backup and say whether all of it is as it was written', isOptional: true },
+    { name: 'DIR', says: 'a folder that does not exist yet, or is empty; with verify, the one to read' },
+  ],
+  details:
+    'A verification opens no database. It compares every file with its checksum, counts the rows of each table, and refuses a\nbackup whose schema this version does not know.',
+  exits: '0 done, or the backup is whole; 1 failed, or it is damaged, half or no backup, or of a newer version',
+  examples: ['backup ./backup', 'backup verify ./backup'],
+  async run({ args }, context) {
+    if (args[0] === VERIFY) return verifyBackup(folderOf(args.slice(1)), context)
+    if (args.length > 1) throw new UsageError(`too many arguments: ${args.slice(1).join(' ')}`)
+    return writeInto(folderOf(args), context)
+  },
 })
 
 export const backup = commandOf(backupAction)
@@ -70,6 +84,7 @@ async function refuseUsed(dir: string): Promise<void> {
 
 async function writeBackup(draft: string, config: Config, { signal, note }: CommandContext): Promise<Manifest> {
   const database = await openUnmigrated({ ...config, log: () => {} })
+  const progress = byteProgress('backing up', note)
   try {
     const stored = config.appSecret === undefined ? await storedSecret(config.dataDir) : undefined
     const secrets = secretsFrom(config.appSecret ?? stored ?? '')
@@ -78,7 +93,8 @@ async function writeBackup(draft: string, config: Config, { signal, note }: Comm
       check: async db => {
         if (!(await opensKeys(db, secrets))) throw new CliError(WRONG_SECRET)
       },
-      onTable: ({ name, rows }) => rows > 0 && note(`${name}: ${rows} rows`),
+      onTable: ({ name, rows }) => rows > 0 && progress.say(`${name}: ${rows} rows`),
+      onProgress: progress.update,
     })
     const files = await dumpExports(join(config.dataDir, 'exports'), join(draft, 'exports'), signal)
     if (stored !== undefined) await writeSynced(join(draft, SECRET_FILE), stored)
@@ -87,6 +103,7 @@ async function writeBackup(draft: string, config: Config, { signal, note }: Comm
     await syncFolder(draft)
     return manifest
   } finally {
+    progress.stop()
     await database.close()
   }
 }

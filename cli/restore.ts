@@ -1,37 +1,44 @@
-import { mkdir, readFile } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Config, readConfig } from '../app/config.ts'
 import { type EndedSignIns, endSignIns } from '../domain/operators/end-sign-ins.ts'
 import { secretsFrom } from '../domain/projects/secrets.ts'
 import { loadExports } from '../store/dump/export-files.ts'
 import { loadDump, refuseUnknownSchema } from '../store/dump/load.ts'
-import { type Manifest, readManifest, SECRET_FILE, verifyFiles } from '../store/dump/manifest.ts'
+import { type Manifest, readManifest, SECRET_FILE } from '../store/dump/manifest.ts'
 import { openUnmigrated } from '../store/dump/open.ts'
+import { bytesOf, verifyFiles } from '../store/dump/verify.ts'
 import { restoreDiskMark } from '../store/files/open-disk.ts'
 import { keepSecret } from '../store/open.ts'
 import { folderOf } from './backup.ts'
+import { addedProgress } from './byte-progress.ts'
 import type { CommandContext } from './command.ts'
 import { action } from './definition.ts'
 import { CliError } from './failure.ts'
 import { commandOf } from './program.ts'
+import { secretIn } from './verify-backup.ts'
 
 const counted = (number: number, what: string) => `${number} ${what}${number === 1 ? '' : 's'}`
 
 /** Fills an empty installation from a backup: all of it or nothing. */
-async function restoreFrom(dir: string, { env, signal, out }: CommandContext): Promise<number> {
+async function restoreFrom(dir: string, { env, signal, out, note }: CommandContext): Promise<number> {
   const config = readConfig(env)
   // Everything that can be refused without changing the target is checked first.
   const manifest = await readManifest(dir)
   await refuseUnknownSchema(dir, manifest)
   const secret = await secretFor(dir, manifest, config)
-  await verifyFiles(dir, manifest, signal)
+  const verifying = addedProgress('verifying', bytesOf(manifest), note)
+  await verifyFiles(dir, manifest, { signal, onBytes: verifying.onBytes }).finally(() => verifying.stop())
 
+  const tableBytes = manifest.tables.reduce((sum, { bytes }) => sum + bytes, 0)
   const target = await openUnmigrated({ ...config, log: () => {} })
   let undo = async () => {}
   let ended: EndedSignIns = { sessions: 0, links: 0, grants: 0 }
+  const restoring = addedProgress('restoring', tableBytes, note)
   try {
     await loadDump(target.url, dir, manifest, {
       signal,
+      onBytes: restoring.onBytes,
       settleRows: async db => {
         ended = await endSignIns(db)
       },
@@ -46,6 +53,7 @@ async function restoreFrom(dir: string, { env, signal, out }: CommandContext): P
     await undo()
     throw error
   } finally {
+    restoring.stop()
     await target.close()
   }
   const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0)
@@ -72,7 +80,8 @@ export const restoreAction = action({
 export const restore = commandOf(restoreAction)
 
 /** The secret to store in the target; undefined when APP_SECRET has the right secret. */
-async function secretFor(dir: string, { fingerprint, has_secret }: Manifest, config: Config): Promise<string | undefined> {
+async function secretFor(dir: string, manifest: Manifest, config: Config): Promise<string | undefined> {
+  const { fingerprint, has_secret } = manifest
   const isRight = (secret: string) => secretsFrom(secret).fingerprint === fingerprint
   const where = has_secret ? `the content of ${join(dir, SECRET_FILE)}` : 'the secret of the installation that was backed up'
   if (config.appSecret !== undefined) {
@@ -80,7 +89,5 @@ async function secretFor(dir: string, { fingerprint, has_secret }: Manifest, con
     return undefined
   }
   if (!has_secret) throw new CliError(`the secrets of this backup are sealed: set APP_SECRET to ${where}`)
-  const secret = (await readFile(join(dir, SECRET_FILE), 'utf8')).trim()
-  if (!isRight(secret)) throw new CliError(`${dir} is damaged: ${SECRET_FILE} was changed after the backup`)
-  return secret
+  return secretIn(dir, manifest)
 }

@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 
-// The only file that makes random ids.
+// The only file that makes ids.
 
 const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz'
 const base36 = (value: number, width: number) => value.toString(36).padStart(width, '0')
@@ -32,6 +32,19 @@ export function orderedId(prefix: string): string {
     sequence = 0
   }
   return `${prefix}_${base36(lastMs, 9)}${base36(sequence, 3)}${tail}`
+}
+
+const ORDERED = /_([0-9a-z]{12})[0-9a-z]{8}$/
+const TAIL = 36 ** 8
+
+/**
+ * The id of what exists once for `of`, an ordered id, and `name`: in the order of `of`, and the same whenever it is made anew. A database that was
+ * restored, or has lost a confirmed transaction in a failover, makes some work again, and what it sends again must have the id that the receiver knows.
+ */
+export function derivedId(prefix: string, of: string, name: string | number): string {
+  const digest = createHash('sha256').update(`${of} ${name}`).digest()
+  const head = ORDERED.exec(of)?.[1] ?? base36(digest.readUIntBE(6, 6), 12)
+  return `${prefix}_${head}${base36(digest.readUIntBE(0, 6) % TAIL, 8)}`
 }
 
 /** `QON_` + 32 lower-case hex digits. */

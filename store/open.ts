@@ -27,13 +27,13 @@ export async function openDatabase({ dataDir, databaseUrl, appSecret, log }: Ope
   if (databaseUrl !== undefined) {
     if (appSecret === undefined) throw new TypeError('databaseUrl needs an appSecret')
     await requireSession(databaseUrl)
-    await migrate(databaseUrl)
+    await migrate(databaseUrl, { log })
     return { url: databaseUrl, appSecret, isEmbedded: false, close: async () => {} }
   }
   if (appSecret === undefined) await requirePrivateFile(join(dataDir, SECRET_FILE), dataDir)
   const embedded = await startEmbedded({ dataDir, log })
   try {
-    await migrate(embedded.url)
+    await migrate(embedded.url, { log })
     return { url: embedded.url, appSecret: appSecret ?? (await keptSecret(dataDir)), isEmbedded: true, close: () => embedded.stop() }
   } catch (error) {
     await embedded.stop()

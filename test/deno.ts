@@ -140,7 +140,7 @@ export const NODE_ONLY: Record<string, string> = {
   isolation: 'asks every operation with the keys of another project: the handlers and statements are the same',
   kernel: 'pure functions',
   plans: 'shows plans of Postgres: they are the same',
-  production: 'drills in many processes, of both runtimes',
+  production: 'whole installations: what they start is tested on Deno in other folders',
   retry: 'repeats requests: the records of answers are rows of Postgres',
   schemas: 'compares the description with generated files',
   users: 'statements of Postgres',

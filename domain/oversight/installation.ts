@@ -1,5 +1,5 @@
 import type { Db } from '../../store/connect.ts'
-import { appliedMigrations, newestOf } from '../../store/migrate.ts'
+import { appliedMigrations, newestOf } from '../../store/schema-history.ts'
 import { type ListedWorker, listWorkers } from '../durable/jobs/workers.ts'
 
 export type Installation = { database: { version: string; bytes: number; migration: number }; workers: ListedWorker[] }

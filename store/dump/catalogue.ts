@@ -1,5 +1,5 @@
 import type { Db } from '../connect.ts'
-import { MIGRATIONS_TABLE } from '../migrate.ts'
+import { MIGRATIONS_TABLE } from '../schema-history.ts'
 
 /** A table of the product and its stored columns. Generated columns are not among them. */
 export type Table = { name: string; columns: string[] }

@@ -16,8 +16,23 @@ export const EXACT_TEXT = `set local extra_float_digits = 3; set local bytea_out
 
 const columnsOf = ({ columns }: Table) => columns.map(identifier).join(', ')
 
+/** `onBytes`: called with the size of each piece: of the text that is dumped, of the file that is loaded. */
+export type CopyOptions = { signal: AbortSignal; onBytes?: ((bytes: number) => void) | undefined }
+
+async function* counted(pieces: AsyncIterable<Buffer>, onBytes: CopyOptions['onBytes']): AsyncGenerator<Buffer> {
+  for await (const piece of pieces) {
+    onBytes?.(piece.length)
+    yield piece
+  }
+}
+
 /** Streams a table into a new gzip file. */
-export async function dumpTable(tx: Tx, table: Table, path: string, signal: AbortSignal): Promise<FileFacts & { rows: number }> {
+export async function dumpTable(
+  tx: Tx,
+  table: Table,
+  path: string,
+  { signal, onBytes }: CopyOptions,
+): Promise<FileFacts & { rows: number }> {
   // On Deno a COPY on a connection that was idle before hangs. A statement right before the COPY prevents that.
   await tx.query('select 1')
   const query = `copy (select ${columnsOf(table)} from public.${identifier(table.name)}) to stdout`
@@ -26,6 +41,7 @@ export async function dumpTable(tx: Tx, table: Table, path: string, signal: Abor
   // Level 1 is four times as fast as the default level, and the file is a tenth larger.
   await pipeline(
     copy,
+    text => counted(text, onBytes),
     createGzip({ level: 1, chunkSize: CHUNK_BYTES }),
     async (zipped: AsyncIterable<Buffer>) => {
       facts = await writeNew(path, zipped)
@@ -36,9 +52,10 @@ export async function dumpTable(tx: Tx, table: Table, path: string, signal: Abor
 }
 
 /** Fills an empty table from such a file; returns the number of rows. */
-export async function loadTable(tx: Tx, table: Table, path: string, signal: AbortSignal): Promise<number> {
+export async function loadTable(tx: Tx, table: Table, path: string, { signal, onBytes }: CopyOptions): Promise<number> {
   await tx.query('select 1')
   const copy = tx.query(copyFrom(`copy public.${identifier(table.name)} (${columnsOf(table)}) from stdin`))
-  await pipeline(createReadStream(path, { highWaterMark: CHUNK_BYTES }), createGunzip({ chunkSize: CHUNK_BYTES }), copy, { signal })
+  const zipped = createReadStream(path, { highWaterMark: CHUNK_BYTES })
+  await pipeline(zipped, pieces => counted(pieces, onBytes), createGunzip({ chunkSize: CHUNK_BYTES }), copy, { signal })
   return copy.rowCount
 }

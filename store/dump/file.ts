@@ -23,13 +23,14 @@ export async function writeNew(path: string, content: AsyncIterable<Uint8Array>)
   }
 }
 
-export async function factsOf(path: string, signal: AbortSignal): Promise<FileFacts> {
+export async function factsOf(path: string, signal: AbortSignal, onBytes?: (bytes: number) => void): Promise<FileFacts> {
   const hash = createHash('sha256')
   let bytes = 0
   for await (const chunk of createReadStream(path, { highWaterMark: 256 * 1024 })) {
     signal.throwIfAborted()
     hash.update(chunk)
     bytes += chunk.length
+    onBytes?.(chunk.length)
   }
   return { bytes, sha256: hash.digest('hex') }
 }

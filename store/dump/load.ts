@@ -1,15 +1,8 @@
 import { join } from 'node:path'
+import { applyMigrations } from '../apply-migration.ts'
 import { connect, type Tx } from '../connect.ts'
-import {
-  appliedMigrations,
-  applyMigrations,
-  knownMigrations,
-  MIGRATION_LOCK,
-  type Migration,
-  newestOf,
-  relationOf,
-  requireKnown,
-} from '../migrate.ts'
+import { takeMigrationLock } from '../migration-lock.ts'
+import { appliedMigrations, knownMigrations, type Migration, newestOf, relationOf, requireKnown } from '../schema-history.ts'
 import { hasProjects, identifier, productSequences, productTables, type Table } from './catalogue.ts'
 import { EXACT_TEXT, loadTable } from './copy.ts'
 import { DumpRefused, type Manifest, tableFile, unreleased } from './manifest.ts'
@@ -20,6 +13,8 @@ export type LoadOptions = {
   moveFiles: (db: Tx) => Promise<void>
   /** Changes rows that must not be as they were. Called when all are loaded and migrated. */
   settleRows?: (db: Tx) => Promise<void>
+  /** Called with the size of each piece of the files of tables. */
+  onBytes?: (bytes: number) => void
   migrations?: Migration[]
 }
 
@@ -45,7 +40,7 @@ export async function loadDump(url: string, dir: string, manifest: Manifest, opt
     let isDone = false
     try {
       // A service that starts meanwhile waits for this lock, and then finds the projects.
-      await db.query('select pg_advisory_lock($1)', [MIGRATION_LOCK])
+      await takeMigrationLock(db, 'exclusive', options.signal)
       await db.query('begin')
       await db.query(`${EXACT_TEXT}; set local idle_in_transaction_session_timeout = 0`)
       await load(db, dir, manifest, options)
@@ -65,7 +60,7 @@ export async function loadDump(url: string, dir: string, manifest: Manifest, opt
   }
 }
 
-async function load(db: Tx, dir: string, manifest: Manifest, { signal, migrations }: LoadOptions): Promise<void> {
+async function load(db: Tx, dir: string, manifest: Manifest, { signal, onBytes, migrations }: LoadOptions): Promise<void> {
   if (await hasProjects(db)) throw new DumpRefused('the target is not empty: restore into a new DATA_DIR or an empty database')
   const known = migrations ?? (await knownMigrations())
   const history = await appliedMigrations(db)
@@ -80,7 +75,7 @@ async function load(db: Tx, dir: string, manifest: Manifest, { signal, migration
   // A migration may insert rows of its own. The dump contains them too.
   await db.query(`truncate ${manifest.tables.map(({ name }) => `public.${identifier(name)}`).join(', ')}`)
   for (const table of manifest.tables) {
-    const rows = await loadTable(db, table, join(dir, tableFile(table)), signal)
+    const rows = await loadTable(db, table, join(dir, tableFile(table)), { signal, onBytes })
     if (rows !== table.rows) throw new DumpRefused(`${dir} is damaged: ${table.name} has ${rows} rows instead of ${table.rows}`)
   }
   await setSequences(db, manifest)

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errno } from '../embedded/refusal.ts'
-import type { AppliedMigration } from '../migrate.ts'
+import type { AppliedMigration } from '../schema-history.ts'
 import type { Sequence, Table } from './catalogue.ts'
-import { type FileFacts, factsOf } from './file.ts'
+import type { FileFacts } from './file.ts'
 
 const FORMAT = 'perennial-backup'
 const FORMAT_VERSION = 1
@@ -68,20 +68,5 @@ function parse(text: string): (Manifest & { format: string; format_version: numb
     return JSON.parse(text)
   } catch {
     return null
-  }
-}
-
-/** Reads every file of the backup once and compares it with the manifest. */
-export async function verifyFiles(dir: string, { tables, files }: Manifest, signal: AbortSignal): Promise<void> {
-  const all = [
-    ...tables.map(table => ({ path: tableFile(table), facts: table })),
-    ...files.map(file => ({ path: `exports/${file.path}`, facts: file })),
-  ]
-  for (const { path, facts } of all) {
-    const found = await factsOf(join(dir, path), signal).catch(error => {
-      if (errno(error) === 'ENOENT') throw new DumpRefused(`${dir} is damaged: ${path} is missing`)
-      throw error
-    })
-    if (found.sha256 !== facts.sha256) throw new DumpRefused(`${dir} is damaged: ${path} is not as it was written`)
   }
 }

@@ -1,4 +1,4 @@
-import { appendFile, cp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { appendFile, cp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { backup } from '../../cli/backup.ts'
@@ -9,7 +9,8 @@ import { secretsFrom } from '../../domain/projects/secrets.ts'
 import { loadDump } from '../../store/dump/load.ts'
 import { type Manifest, readManifest } from '../../store/dump/manifest.ts'
 import { writeDump } from '../../store/dump/write.ts'
-import { knownMigrations, migrate } from '../../store/migrate.ts'
+import { migrate } from '../../store/migrate.ts'
+import { knownMigrations } from '../../store/schema-history.ts'
 import { transaction } from '../../store/transaction.ts'
 import { APP_SECRET } from '../harness/api.ts'
 import { freshDatabase } from '../harness/database.ts'
@@ -77,6 +78,24 @@ test.each([
   expect(result).toMatchObject({ code: 1, out: '' })
   expect(result.notes).toMatch(says)
   expect(await readdir(dataDir)).toEqual([])
+  const verified = await call(backup, ['verify', dir], {})
+  expect(verified).toMatchObject({ code: 1, out: '' })
+  expect(verified.notes).toMatch(says)
+})
+
+test('backup verify opens nothing, and counts the rows of each table', async () => {
+  const verified = await call(backup, ['verify', original], { DATABASE_URL: 'postgres://127.0.0.1:1/none' })
+  expect(verified).toMatchObject({ code: 0, notes: '' })
+  expect(verified.out).toMatch(
+    / is whole: \d+ rows of \d+ tables and 0 export files as of 20.*\nIt needs the APP_SECRET of its installation/,
+  )
+  const cut = await copyOf(inManifest(m => (m.tables.find(({ name }) => name === 'keys')!.rows = 4)))
+  expect(await call(backup, ['verify', cut], {})).toMatchObject({ code: 1, notes: expect.stringContaining('keys has 3 rows instead of 4') })
+  const truncated = await copyOf(dir => truncate(join(dir, 'keys.copy.gz'), 40))
+  expect(await call(backup, ['verify', truncated], {})).toMatchObject({
+    code: 1,
+    notes: expect.stringContaining('is not as it was written'),
+  })
 })
 
 test('without the secret nothing is written', async () => {
@@ -117,8 +136,8 @@ test('a service that starts meanwhile waits, and then finds the projects', async
       starting = migrate(database.url)
       await until('the service that waits', async () => {
         const { rowCount } = await database.pool.query(
-          `select 1 from pg_locks l join pg_stat_activity a using (pid)
-           where l.locktype = 'advisory' and not l.granted and a.application_name = 'perennial-migrate' and a.datname = current_database()`,
+          `select 1 from pg_stat_activity
+           where query like '%pg_try_advisory_lock%' and application_name = 'perennial-migrate' and datname = current_database()`,
         )
         return rowCount === 1 || undefined
       })

@@ -51,6 +51,8 @@ test.each([
   [project, ['rotate', '1', '--nwo'], /unknown option '--nwo', did you mean --now\?/],
   [stores, ['backfill', '1', 'apple', 'google'], /too many arguments: google/],
   [backup, [], /one folder is needed/],
+  [backup, ['verify'], /one folder is needed/],
+  [backup, ['./a', './b'], /too many arguments: \.\/b/],
   [importCsv, ['a.csv', '--key', 'sk_1'], /--map is missing/],
   [importCsv, ['a.csv', '--map', 'a=b'], /PERENNIAL_KEY is missing/],
   [importCsv, ['a.csv', '--map', 'a=b', '--key', 'pk 1'], /PERENNIAL_KEY must be a Secret Key/],

@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
+import { applyMigration } from '../../store/apply-migration.ts'
 import { startEmbedded } from '../../store/embedded/start.ts'
-import { applyMigration, knownMigrations, newestOf } from '../../store/migrate.ts'
+import { knownMigrations, newestOf } from '../../store/schema-history.ts'
 import { freshDatabase } from '../harness/database.ts'
 import { launch } from '../harness/process.ts'
 import { until } from '../harness/until.ts'
@@ -74,7 +75,7 @@ test('a migration that a deadlock with an older process ends begins again', asyn
   const [older, newer] = [await database.pool.connect(), await database.pool.connect()]
   await older.query('begin; select 1 from experiments')
   const sql = 'lock table segments in access exclusive mode; lock table experiments in access exclusive mode'
-  const applied = applyMigration(newer, { version: 999, name: '999-later.sql', sql })
+  const applied = applyMigration(newer, { version: 999, name: '999-later.sql', sql }, { lockMs: 0 })
   const waiting = 'select 1 from pg_locks where not granted and relation = $1::regclass and mode = $2'
   await until('the migration waits', async () => (await database.pool.query(waiting, ['experiments', 'AccessExclusiveLock'])).rows[0])
   // The migration has waited for longer, so it is the one that finds the deadlock.

@@ -134,10 +134,14 @@ export const endLoad = (call: Client, load: Load): Promise<void> =>
 const count = async (pool: Pool, query: string, values: unknown[] = []): Promise<number> =>
   Number((await pool.query(query, values)).rows[0].n)
 
-/** Waits until no job is left; the error names the jobs that are left after `ms`. */
-export async function settled(pool: Pool, ms: number): Promise<void> {
-  const open = `select (select count(*) from due where kind in ('automation-run', 'delivery'))
-    + (select count(*) from log_consumers c join log_positions l using (environment, partition) where c.next_offset < l.next_offset) as n`
+/** A condition on rows: those of one environment, or all. */
+const within = (environment: number | undefined) => (environment === undefined ? 'true' : `environment = ${environment}`)
+
+/** Waits until no job is left; the error names the jobs that are left after `ms`. `environment`: of one, where the test has others beside it. */
+export async function settled(pool: Pool, ms: number, environment?: number): Promise<void> {
+  const open = `select (select count(*) from due where kind in ('automation-run', 'delivery') and ${within(environment)})
+    + (select count(*) from log_consumers c join log_positions l using (environment, partition)
+      where c.next_offset < l.next_offset and ${within(environment)}) as n`
   await until('no job is due', async () => ((await count(pool, open)) === 0 ? true : undefined), ms).catch(async error => {
     const runs = await pool.query('select status, current_step, count(*)::int from automation_runs group by 1, 2')
     const deliveries = await pool.query('select status, source, count(*)::int from deliveries group by 1, 2')
@@ -147,21 +151,26 @@ export async function settled(pool: Pool, ms: number): Promise<void> {
 }
 
 /** Each job was executed exactly once: one run per starting event, each step once and in order, one delivery per event and per webhook step. */
-export async function expectExecutedOnce(pool: Pool, call: Client, load: Load, { received }: Sink): Promise<void> {
-  const runs = await pool.query('select number, event_id, status, reason from automation_runs order by event_id')
+export async function expectExecutedOnce(pool: Pool, call: Client, load: Load, { received }: Sink, environment?: number): Promise<void> {
+  const runs = await pool.query(
+    `select number, event_id, status, reason from automation_runs where ${within(environment)} order by event_id`,
+  )
   expect(runs.rows.map(({ event_id, status, reason }) => [event_id, status, reason])).toEqual(
     [...load.pings.keys()].sort().map(id => [id, 'succeeded', null]),
   )
   const steps = await pool.query(
-    'select run, array_agg(step_id order by n) as ids, array_agg(n order by n) as positions, bool_and(status = $1) as all_succeeded from automation_steps group by run',
-    ['succeeded'],
+    `select run, array_agg(step_id order by n) as ids, array_agg(n order by n) as positions, bool_and(status = 'succeeded') as all_succeeded
+     from automation_steps where run = any ($1) group by run`,
+    [runs.rows.map(({ number }) => number)],
   )
   const eventOf = new Map(runs.rows.map(({ number, event_id }) => [number, event_id]))
   expect(steps.rows).toHaveLength(load.pings.size)
   for (const { run, ids, positions, all_succeeded } of steps.rows)
     expect([ids, positions, all_succeeded]).toEqual([TIMELINE(load.pings.get(eventOf.get(run))!), [0, 1, 2, 3, 4, 5], true])
 
-  const deliveries = await pool.query('select id, source, event_id, run_id, status, attempt_count from deliveries')
+  const deliveries = await pool.query(
+    `select id, source, event_id, run_id, status, attempt_count from deliveries where ${within(environment)}`,
+  )
   expect(new Set(deliveries.rows.map(({ status }) => status))).toEqual(new Set(['delivered']))
   const ofEvents = deliveries.rows.filter(({ source }) => source === 'event')
   expect(ofEvents.map(({ event_id }) => event_id).sort()).toEqual([...load.events].sort())
@@ -174,8 +183,8 @@ export async function expectExecutedOnce(pool: Pool, call: Client, load: Load, {
   const times = Map.groupBy(real, ({ id }) => id)
   expect(deliveries.rows.filter(({ id, attempt_count }) => attempt_count < times.get(id)!.length)).toEqual([])
 
-  expect(await count(pool, 'select count(*) as n from event_waits')).toBe(0)
-  expect(await count(pool, 'select count(*) as n from set_aside_events')).toBe(0)
+  expect(await count(pool, `select count(*) as n from event_waits where ${within(environment)}`)).toBe(0)
+  expect(await count(pool, `select count(*) as n from set_aside_events where ${within(environment)}`)).toBe(0)
   const { body } = await call('GET', '/v4/ledger')
   const ledger = Object.fromEntries(
     body.data.map((line: Record<string, unknown>) => [line.kind, [line.promised, line.kept, line.outstanding]]),

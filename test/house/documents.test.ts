@@ -121,6 +121,7 @@ const anchorOf = (heading: string) =>
 test('every link of the documents has a target', () => {
   const documents = [
     'README.md',
+    'CHANGELOG.md',
     'CONTRIBUTING.md',
     'SECURITY.md',
     'examples/README.md',

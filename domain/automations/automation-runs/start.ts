@@ -1,6 +1,6 @@
 import { arrayOf, type Element } from '../../../store/array-literal.ts'
 import type { Tx } from '../../../store/connect.ts'
-import { orderedId } from '../../../store/ids.ts'
+import { derivedId } from '../../../store/ids.ts'
 import { FIRST_FENCE, type InsertCapacity, leaseIf } from '../../durable/jobs/claim-on-insert.ts'
 import { announceJobs, type ClaimedJob } from '../../durable/jobs/job.ts'
 import { insertJobs } from '../../durable/jobs/sql.ts'
@@ -60,7 +60,7 @@ export async function startRuns(
     text: START,
     values: [
       environment,
-      arrayOf(runs, () => orderedId('run')),
+      arrayOf(runs, r => derivedId('run', r.event.id, r.automation)),
       arrayOf(runs, r => r.automation),
       arrayOf(runs, r => r.version),
       of(e => e.user_id),

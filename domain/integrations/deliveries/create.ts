@@ -1,5 +1,5 @@
 import type { Tx } from '../../../store/connect.ts'
-import { orderedId } from '../../../store/ids.ts'
+import { derivedId } from '../../../store/ids.ts'
 import { capacityValues, FIRST_FENCE, type InsertCapacity, leaseOfNth } from '../../durable/jobs/claim-on-insert.ts'
 import { announceJobs, type ClaimedJob } from '../../durable/jobs/job.ts'
 import { insertJobs } from '../../durable/jobs/sql.ts'
@@ -25,7 +25,7 @@ type AutomationDelivery = {
 
 // `for key share`, in the order of their numbers: a transaction that activates or pauses an integration comes wholly before or wholly after this
 // one. So a release never leaves a held delivery out. The integration's id as an ordered range: it leaves one index to a plan that was made
-// while the table was empty.
+// while the table was empty. On any conflict: who makes the same delivery at this moment makes it with the same id, too.
 const LEASE = leaseOfNth({ nth: 'i.nth', nthOf: 'i.nth_of', destination: 'i.destination', first: 12 })
 const CREATE = `
   with given as (
@@ -44,7 +44,7 @@ const CREATE = `
     select $1, w.id, i.number, 'automation', w.event_id, w.event_name, w.user_id, w.partition, w.log_offset, w.automation, w.run_id, w.step_id,
       date_trunc('second', t)
     from environment_now($1) t, given w join i on i.id = w.integration_id order by w.n
-    on conflict (environment, run_id, step_id) where source = 'automation' do nothing
+    on conflict do nothing
     returning number, id, integration, created_at, run_id, step_id
   ), placed as (
     select created.number, created.created_at, row_number() over (order by created.number) as nth,
@@ -103,7 +103,7 @@ export async function createAutomationDeliveries(
     values: [
       environment,
       wanted.map(({ integrationId }) => integrationId),
-      wanted.map(() => orderedId('dlv')),
+      wanted.map(({ run, stepId }) => derivedId('dlv', run.id, stepId)),
       wanted.map(({ run }) => run.event_id),
       wanted.map(({ run }) => run.event_name),
       wanted.map(({ run }) => run.user_id),

@@ -1,5 +1,5 @@
 import type { Tx } from '../../../store/connect.ts'
-import { orderedId } from '../../../store/ids.ts'
+import { derivedId } from '../../../store/ids.ts'
 import { capacityValues, FIRST_FENCE, type InsertCapacity, leaseOfNth } from '../../durable/jobs/claim-on-insert.ts'
 import { announceJobs, type ClaimedJob } from '../../durable/jobs/job.ts'
 import { insertJobs } from '../../durable/jobs/sql.ts'
@@ -19,6 +19,7 @@ export type NewDelivery = {
 
 // The ordering keys are locked: in the snapshot of the statement a key has either an open delivery at its head, which cannot end before
 // this transaction does, or none. The new deliveries of a key wait behind that head, or the first of them becomes the head.
+// On any conflict: who makes the same delivery at this moment makes it with the same id, too.
 const LEASE = leaseOfNth({ nth: 'i.nth', nthOf: 'i.nth_of', destination: 'i.destination', first: 9 })
 const INSERT = `
   with given as (
@@ -28,7 +29,7 @@ const INSERT = `
     insert into deliveries (environment, id, integration, source, event_id, event_name, user_id, partition, log_offset, created_at)
     select $1, id, integration, 'event', event_id, event_name, user_id, partition, log_offset, date_trunc('second', t)
     from given, environment_now($1) t order by n
-    on conflict (integration, event_id) where source = 'event' do nothing
+    on conflict do nothing
     returning number, integration, user_id, log_offset, created_at
   ), heads as (
     select number, integration, created_at from (
@@ -79,7 +80,7 @@ export async function insertDeliveries(
     values: [
       environment,
       deliveries.map(({ integration }) => integration),
-      deliveries.map(() => orderedId('dlv')),
+      deliveries.map(({ integration, event_id }) => derivedId('dlv', event_id, integration)),
       deliveries.map(({ event_id }) => event_id),
       deliveries.map(({ event_name }) => event_name),
       deliveries.map(({ user_id }) => user_id),

@@ -1,5 +1,5 @@
 import type { Tx } from '../../../store/connect.ts'
-import { orderedId } from '../../../store/ids.ts'
+import { derivedId } from '../../../store/ids.ts'
 import { announceJobs } from '../../durable/jobs/job.ts'
 import { insertJobs } from '../../durable/jobs/sql.ts'
 import { RUN_CANCELLED } from '../../durable/ledger-history/history.ts'
@@ -91,19 +91,20 @@ const REOPEN = `
   where number = any ($1::bigint[]) and status in ('delivered', 'failed') and reason is distinct from '${RUN_CANCELLED}'
   returning number, case when source = 'event' then user_id end as user_id`
 
+// On any conflict: who makes the same delivery at this moment makes it with the same id, too.
 const CREATE_MISSING = `
   insert into deliveries (environment, id, integration, source, event_id, event_name, user_id, partition, log_offset, priority, replay_id, created_at)
   select $1, w.id, $2, 'event', w.event_id, w.event_name, w.user_id, w.partition, w.log_offset, 1, $9, date_trunc('second', t)
   from unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::smallint[], $8::bigint[])
     with ordinality w(id, event_id, event_name, user_id, partition, log_offset, n), environment_now($1) t order by n
-  on conflict (integration, event_id) where source = 'event' do nothing returning number, user_id`
+  on conflict do nothing returning number, user_id`
 
 async function createMissing(tx: Tx, environment: Environment, integration: number, missing: Missing[], replay: string): Promise<Opened[]> {
   if (missing.length === 0) return []
   const { rows } = await tx.query<Opened>(CREATE_MISSING, [
     environment,
     integration,
-    missing.map(() => orderedId('dlv')),
+    missing.map(({ id }) => derivedId('dlv', id, integration)),
     missing.map(({ id }) => id),
     missing.map(({ name }) => name),
     missing.map(({ user_id }) => user_id),

@@ -1,0 +1,102 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { applyMigration, applyMigrations } from '../../store/apply-migration.ts'
+import { takeMigrationLock } from '../../store/migration-lock.ts'
+import { SchemaRefused } from '../../store/schema-history.ts'
+import { transaction } from '../../store/transaction.ts'
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts'
+import { until } from '../harness/until.ts'
+
+async function place() {
+  const database = await freshDatabase()
+  const connections = [await database.pool.connect(), await database.pool.connect(), await database.pool.connect()] as const
+  onTestFinished(async () => {
+    for (const connection of connections) connection.release(true)
+    await database.drop()
+  })
+  return { database, connections }
+}
+
+const later = (sql: string) => ({ version: 999, name: '999-later.sql', sql })
+const isRecorded = async ({ pool }: FreshDatabase) => (await pool.query('select 1 from migrations where version = 999')).rowCount === 1
+const isValid = async ({ pool }: FreshDatabase, index: string) =>
+  (await pool.query('select indisvalid as valid from pg_index where indexrelid = to_regclass($1)', [index])).rows[0]?.valid
+
+test('a migration that waits for a lock lets others pass, and is applied when the lock is free', async () => {
+  const { database, connections } = await place()
+  const [older, newer, reader] = connections
+  await older.query('begin; select 1 from screens')
+  const said: string[] = []
+  const applied = applyMigration(newer, later('alter table screens add column later text'), { lockMs: 100, log: line => said.push(line) })
+  await until('the first attempt has ended', () => said[0])
+  // With a migration that stayed in the queue these would wait for the older transaction, which waits for them here.
+  for (let n = 0; n < 20; n++) await reader.query('select 1 from screens')
+  expect(await isRecorded(database)).toBe(false)
+  await older.query('commit')
+  await applied
+  expect(await isRecorded(database)).toBe(true)
+  expect(said).toEqual(['999-later.sql waits for a lock'])
+})
+
+test('a migration that gets no lock at all ends with the line that says who has it', async () => {
+  const { database, connections } = await place()
+  const [older, newer] = connections
+  await older.query(`set application_name = 'somebody'; begin; select 1 from screens`)
+  const refused = applyMigration(newer, later('alter table screens add column later text'), { lockMs: 20, patienceMs: 50 })
+  await expect(refused).rejects.toThrow(SchemaRefused)
+  await expect(refused).rejects.toThrow(
+    /^migration 999-later\.sql got no lock within 0 s; the oldest transaction is of somebody \(process \d+, since 2.*\): end what holds it, and start again$/,
+  )
+  expect(await isRecorded(database)).toBe(false)
+})
+
+const ONLINE = `-- online
+-- Two indexes; one is there already.
+create index concurrently screens_later on screens (environment, name);
+create index concurrently screens_after_that on screens (name);
+drop index concurrently if exists screens_not_there`
+
+test('an online migration waits for transactions and blocks no writer; what an interrupted one has left is repaired or kept', async () => {
+  const { database, connections } = await place()
+  const [older, newer, other] = connections
+  const rate = (currency: string) => `insert into currency_rates (date, currency, usd_per_unit) values ('2026-01-01', '${currency}', 1)`
+  for (const currency of ['EUR', 'GBP']) await other.query(rate(currency))
+  await expect(other.query('create unique index concurrently rates_later on currency_rates (date)')).rejects.toThrow('unique')
+  await other.query('create index screens_after_that on screens (name)')
+  expect(await isValid(database, 'rates_later')).toBe(false)
+
+  await older.query(`begin; ${rate('CHF')}`)
+  const sql = ONLINE.replace('screens_later on screens (environment, name)', 'rates_later on currency_rates (date)')
+  const applied = applyMigration(newer, later(sql), { lockMs: 50 })
+  await until('the build waits for the transaction', async () => {
+    const { rowCount } = await database.pool.query(`select 1 from pg_locks where locktype = 'virtualxid' and not granted`)
+    return rowCount === 1 || undefined
+  })
+  await other.query(rate('SEK'))
+  await older.query('commit')
+  await applied
+  expect([await isValid(database, 'rates_later'), await isValid(database, 'screens_after_that')]).toEqual([true, true])
+  expect(await isRecorded(database)).toBe(true)
+  expect((await newer.query('show lock_timeout')).rows).toEqual([{ lock_timeout: '0' }])
+})
+
+test('a process that waits for its turn to migrate does not hold up an index that another one builds', async () => {
+  const { database, connections } = await place()
+  const [first, second] = connections
+  await takeMigrationLock(first, 'exclusive')
+  const turn = takeMigrationLock(second, 'exclusive')
+  await until('the second one asks', async () => {
+    const { rowCount } = await database.pool.query(
+      `select 1 from pg_stat_activity where query like '%pg_try_advisory_lock(%' and pid <> pg_backend_pid()`,
+    )
+    return (rowCount ?? 0) > 1 || undefined
+  })
+  await applyMigration(first, later(ONLINE))
+  await first.query('select pg_advisory_unlock_all()')
+  await turn
+})
+
+test('a restore applies an online migration in its transaction', async () => {
+  const { database } = await place()
+  await transaction(database.pool, tx => applyMigrations(tx, [later(ONLINE)]))
+  expect(await isValid(database, 'screens_later')).toBe(true)
+})
