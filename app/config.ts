@@ -13,6 +13,7 @@ import { openIdOptions } from './open-id.ts'
 import { PROCEEDS_RATES_RULE, parseProceedsRates } from './proceeds-rates.ts'
 import { rootCertificates } from './root-certificates.ts'
 import { withSecretFiles } from './secret-files.ts'
+import { type TraceOptions, traceOptions } from './trace-options.ts'
 
 /** As a browser and every client write it, without the last slash: addresses that have it as their beginning are compared as texts. */
 const asWritten = (address: string | undefined): string | undefined => address && new URL(address).href.replace(/\/+$/, '')
@@ -68,6 +69,8 @@ export type Config = {
   analyticsReplica: 'auto' | 'off'
   /** What DuckDB may use for them, as 384MB. */
   analyticsMemory: string
+  /** Where and how traces are sent; absent: nowhere, and no library for them is loaded. */
+  traces: TraceOptions | undefined
   logLevel: string
 }
 
@@ -280,6 +283,9 @@ export function readConfig(given: Env): Config {
     proceedsRates: shares(),
     analyticsReplica: oneOf('ANALYTICS_REPLICA', ['auto', 'off'], 'auto'),
     analyticsMemory: memory(),
+    traces: traceOptions(text, line => {
+      throw new ConfigError(line)
+    }),
     logLevel: oneOf('LOG_LEVEL', LEVELS, 'info'),
   }
 }

@@ -24,7 +24,7 @@ function onEndOfNpm(stop: () => void): void {
 
 async function main(): Promise<void> {
   const config = readConfig(process.env)
-  const log = logger(config.logLevel, { isPretty: process.stdout.isTTY })
+  const log = logger(config.logLevel, { isPretty: process.stdout.isTTY, isTraced: config.traces !== undefined })
   const stopped = new AbortController()
   let signalledAt = 0
   let perennial: Perennial | undefined

@@ -15,6 +15,7 @@ import { type Config, ConfigError } from './config.ts'
 import { firstKeysFile, type MadeKeys, writeFirstKeys } from './first-keys.ts'
 import { type FirstOperator, firstOperator } from './first-operator.ts'
 import type { Resources } from './resources.ts'
+import { startTraces } from './traces.ts'
 
 /** Of the requests of the API, of what a worker does in transactions of several statements, and of downloads. */
 const CONNECTIONS = 12
@@ -64,6 +65,8 @@ export async function startPerennial(config: Config, log: Logger, { showKeys = f
     for (const close of closing.splice(0).reverse()) await close().catch(error => log.error({ err: error }, 'stopping'))
   }
   try {
+    // First, and so ended last: pools and workers are made for the traces that there are.
+    if (config.traces) closing.push(await startTraces(config.traces, config.role, log))
     const opened = await openDatabase({ ...config, log: message => log.info(message) })
     closing.push(() => opened.close())
     const beforeCommit = at && (() => at('before-commit'))
