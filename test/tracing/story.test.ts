@@ -30,7 +30,8 @@ beforeAll(async () => {
   hook = await receiver()
   hook.script = [{ status: 500 }]
   const env = { ...traces.env, OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=a%20test', LOG_LEVEL: 'info' }
-  installation = await startInstallation({ driver: 'pg-boss', isSandbox: true, env })
+  // Requests are counted: no lease is lost on a busy machine.
+  installation = await startInstallation({ driver: 'pg-boss', leaseSeconds: 30, isSandbox: true, env })
   worker = await installation.worker()
   const { id } = await must('POST', '/v4/integrations', { title: 'Own server', integration: 'webhooks', target_platform: 'iOS' })
   await must('PUT', `/v4/integrations/${id}/config`, { settings: { url: hook.url, sandbox_url: hook.url }, events: [] })
