@@ -13,6 +13,7 @@ import { isTransactionConflict } from '../domain/purchases/create.ts'
 import { details } from '../schemas/details.ts'
 import type { OperationDescription, OperationId } from '../schemas/generated/operations.ts'
 import type { Db, Pool, Tx } from '../store/connect.ts'
+import { span } from '../store/tracing.ts'
 import { rehearsal, transaction } from '../store/transaction.ts'
 import { DESCRIBED_DRY_RUN, dryRunOf } from './dry-run.ts'
 import { invalidData, Problem } from './errors.ts'
@@ -50,7 +51,10 @@ export type DescribedAnswers = Pick<OperationDescription, 'status'> & {
  * Runs an operation for a caller whom `permit` let pass: all faults of the input at once, then the effect and its idempotent answer in one
  * transaction. The same for every way to call it.
  */
-export async function run(
+export const run = (route: Route, caller: Caller, input: RequestInput, how: { deps: ApiDeps; check: AnswerCheck }): Promise<HttpAnswer> =>
+  span(route.description.id, {}, () => perform(route, caller, input, how))
+
+async function perform(
   route: Route,
   caller: Caller,
   input: RequestInput,

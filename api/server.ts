@@ -2,6 +2,7 @@ import Koa from 'koa'
 import type { Logger } from 'pino'
 import type { KeyPrincipal } from '../domain/operators/principal.ts'
 import type { Pool } from '../store/connect.ts'
+import { isTracing } from '../store/tracing.ts'
 import { addressLimit } from './address-limit.ts'
 import { answerRequest, json } from './answer.ts'
 import { authenticator } from './authenticate.ts'
@@ -36,6 +37,7 @@ import { type ListenAddress, type Listening, serveApp } from './serve-app.ts'
 import type { PageDeps } from './sign-in/page-deps.ts'
 import { signInPages } from './sign-in/routes.ts'
 import { type NotificationDeps, storeNotifications } from './stores/notifications.ts'
+import { traceRequest } from './trace-request.ts'
 import { serveV3 } from './v3/serve.ts'
 
 export type ServerDeps = RunDeps &
@@ -80,6 +82,7 @@ function application(deps: ServerDeps, live: LiveHub): App {
   const gate = { ownerOf, keys: take, addresses: addressLimit(deps.addressRateLimit), stateOf }
   const layers = [
     requestId,
+    ...(isTracing() ? [traceRequest] : []),
     observe(deps),
     failures(deps),
     compressed,

@@ -15,6 +15,7 @@ import { PROCEEDS_RATES_RULE, parseProceedsRates } from './proceeds-rates.ts'
 import { withPresentNames } from './retired-settings.ts'
 import { rootCertificates } from './root-certificates.ts'
 import { withSecretFiles } from './secret-files.ts'
+import { type TraceOptions, traceOptions } from './trace-options.ts'
 
 /** As a browser and every client write it, without the last slash: addresses that have it as their beginning are compared as texts. */
 const asWritten = (address: string | undefined): string | undefined => address && new URL(address).href.replace(/\/+$/, '')
@@ -75,6 +76,8 @@ export type Config = {
   analyticsUrl: string | undefined
   /** What DuckDB may use for them, as 384MB. */
   analyticsMemory: string
+  /** Where and how traces are sent; absent: nowhere, and no library for them is loaded. */
+  traces: TraceOptions | undefined
   logLevel: string
 }
 
@@ -292,6 +295,9 @@ export function readConfig(given: Env): Config {
     analyticsReplica: oneOf('ANALYTICS_REPLICA', ['auto', 'off'], 'auto'),
     analyticsUrl: role === 'api' || role === 'all' ? url('ANALYTICS_URL', ['http:', 'https:'])?.replace(/\/+$/, '') : undefined,
     analyticsMemory: memory(),
+    traces: traceOptions(text, line => {
+      throw new ConfigError(line)
+    }),
     logLevel: oneOf('LOG_LEVEL', LEVELS, 'info'),
   }
 }

@@ -1,4 +1,5 @@
 import { type Logger, pino } from 'pino'
+import { traceId } from '../store/tracing.ts'
 
 const SHOWN = ['type', 'message', 'stack', 'code', 'severity', 'table', 'constraint']
 
@@ -19,8 +20,17 @@ export function prettyLine(json: string): string {
   return `${[String(time).slice(11, 19), LEVELS[level] ?? level, msg, ...shown].join(' ')}${stack}`.replaceAll(/[^\n\P{C}]/gu, '\uFFFD')
 }
 
+/** Beside the fields of a line, within a span. */
+function traceFields(): object {
+  const trace_id = traceId()
+  return trace_id === null ? {} : { trace_id }
+}
+
+/** `isTraced`: the process sends traces. */
+type LoggerOptions = { isPretty?: boolean; isTraced?: boolean }
+
 /** Lines on standard output, written in blocks: JSON, or text if `isPretty`. No caller logs a secret; these fields are redacted as a second protection. */
-export function logger(level: string, { isPretty = false }: { isPretty?: boolean } = {}): Logger {
+export function logger(level: string, { isPretty = false, isTraced = false }: LoggerOptions = {}): Logger {
   const output = pino.destination({ dest: 1, sync: false, minLength: 4096, periodicFlush: 200 })
   // The terminal or the reader of the pipe is gone: the process still stops in good order.
   output.on('error', () => {})
@@ -31,6 +41,7 @@ export function logger(level: string, { isPretty = false }: { isPretty?: boolean
       timestamp: pino.stdTimeFunctions.isoTime,
       redact: ['authorization', 'headers', 'secretKey', 'projectKey', 'password'],
       serializers: { err: shownError },
+      ...(isTraced && { mixin: traceFields }),
     },
     isPretty
       ? {

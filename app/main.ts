@@ -25,7 +25,7 @@ function onEndOfNpm(stop: () => void): void {
 
 async function main(): Promise<void> {
   const config = readConfig(process.env)
-  const log = logger(config.logLevel, { isPretty: process.stdout.isTTY })
+  const log = logger(config.logLevel, { isPretty: process.stdout.isTTY, isTraced: config.traces !== undefined })
   for (const note of retiredNotes(process.env)) log.warn(note)
   const stopped = new AbortController()
   let signalledAt = 0

@@ -20,6 +20,7 @@ import { type FirstOperator, firstOperator } from './first-operator.ts'
 import type { ProcessHealth } from './health.ts'
 import { mostConnections } from './pool-sizes.ts'
 import type { Resources } from './resources.ts'
+import { startTraces } from './traces.ts'
 
 /** In the last part of a drain each answer ends its connection: what a client still uses is closed between two of its requests. */
 const LAST_PART = 0.2
@@ -79,6 +80,8 @@ export async function startPerennial(config: Config, log: Logger, { showKeys = f
     for (const close of closing.splice(0).reverse()) await orLog(close)
   }
   try {
+    // First, and so ended last: pools and workers are made for the traces that there are.
+    if (config.traces) closing.push(await startTraces(config.traces, config.role, log))
     const opened = await openDatabase({ ...config, log: message => log.info(message) })
     closing.push(() => opened.close())
     const beforeCommit = at && (() => at('before-commit'))

@@ -1,7 +1,10 @@
 import DataLoader from 'dataloader'
 import { classifyFailure } from './failures.ts'
+import { batchSpan, isTracing, storedTrace } from './tracing.ts'
 
 export type BatchingOptions = {
+  /** Of the span of a flush, as `record steps`; `flush` unless given. */
+  name?: string
   /** Most items of one flush. */
   max?: number
   /** Flushes at the same time: while the database executes one, the next one is filled. */
@@ -16,9 +19,29 @@ const CONFLICT_TRIES = 3
  * error is thrown to the item's caller), and must be all or nothing: a flush that fails is repeated with halves of its items, until the bad item fails alone. When the database is
  * unavailable or too slow, all callers of the flush get the error instead.
  */
-export function batching<Item, Answer>(
-  flush: (items: readonly Item[]) => Promise<readonly (Answer | Error)[]>,
-  { max = 1_000, inFlight = 2 }: BatchingOptions = {},
+export const batching = <Item, Answer>(flush: Flush<Item, Answer>, options: BatchingOptions = {}): ((item: Item) => Promise<Answer>) =>
+  isTracing() ? traced(flush, options) : flushing(flush, options)
+
+type Flush<Item, Answer> = (items: readonly Item[]) => Promise<readonly (Answer | Error)[]>
+
+/** A flush is executed in the context of its first caller, whose trace it would become a part of. */
+function traced<Item, Answer>(flush: Flush<Item, Answer>, options: BatchingOptions): (item: Item) => Promise<Answer> {
+  const { name = 'flush' } = options
+  const add = flushing<{ item: Item; trace: string | null }, Answer>(
+    entries =>
+      batchSpan(
+        name,
+        () => entries.map(({ trace }) => trace),
+        () => flush(entries.map(({ item }) => item)),
+      ),
+    options,
+  )
+  return item => add({ item, trace: storedTrace() })
+}
+
+function flushing<Item, Answer>(
+  flush: Flush<Item, Answer>,
+  { max = 1_000, inFlight = 2 }: BatchingOptions,
 ): (item: Item) => Promise<Answer> {
   let running = 0
   const waiting: (() => void)[] = []
@@ -69,7 +92,7 @@ export function batching<Item, Answer>(
 /** The same for each key by itself: a flush has items of one key alone. */
 export function batchingByKey<Item, Answer>(
   keyOf: (item: Item) => string,
-  flush: (items: readonly Item[]) => Promise<readonly (Answer | Error)[]>,
+  flush: Flush<Item, Answer>,
   options?: BatchingOptions,
 ): (item: Item) => Promise<Answer> {
   const ofKeys = new Map<string, { add: (item: Item) => Promise<Answer>; under: number }>()

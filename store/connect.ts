@@ -1,5 +1,7 @@
 import type { Socket } from 'node:net'
 import pg from 'pg'
+import { traceStatements } from './trace-statements.ts'
+import { isTracing } from './tracing.ts'
 
 export type Pool = pg.Pool
 /** Anything that runs a query: the pool, or the client of an open transaction. */
@@ -159,5 +161,6 @@ export function connect({
   })
   pool.on('acquire', client => socketOf(client).setTimeout(silenceMs))
   pool.on('release', (_error, client) => socketOf(client).setTimeout(0))
+  if (isTracing()) traceStatements(pool)
   return pool
 }

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import type { Db, Pool, Tx } from './connect.ts'
+import { detached } from './tracing.ts'
 
 // Notifications of Postgres, sent after the commit of what they announce. A transaction that notifies takes a lock of the whole cluster before
 // its commit and keeps it until the commit is on disk, so such transactions commit one after the other, whatever they write. A notification
@@ -37,7 +38,7 @@ function sender(pool: Pool) {
 
   return (notices: Notices): void => {
     for (const [key, notice] of notices) pending.set(key, notice)
-    if (!isSending && pending.size > 0) void sendAll()
+    if (!isSending && pending.size > 0) void detached(sendAll)
   }
 }
 

@@ -81,6 +81,8 @@ export const ON_DENO: Record<string, string[]> = {
     'engine/watchdog',
     'engine/worker',
     'analytics/facts/steps',
+    'tracing/links',
+    'tracing/story',
   ],
   'clients of mail, S3 and other services': [
     'actions/email',

@@ -58,6 +58,7 @@ export const MAP: readonly { group: string; pages: readonly Page[] }[] = [
       { name: 'api-keys', title: 'Keys' },
       { name: 'assistants', title: 'Assistants' },
       { name: 'tls-and-proxies', title: 'TLS and proxies' },
+      { name: 'tracing', title: 'Tracing' },
       { name: 'runbooks', title: 'Runbooks' },
       { name: 'cli', title: 'Command line' },
     ],

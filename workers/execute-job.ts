@@ -6,6 +6,7 @@ import type { Pool } from '../store/connect.ts'
 import type { AtCrashPoint } from '../workflows/engine/crash-point.ts'
 import type { JobHandler, Outcome, Signals } from '../workflows/engine/handler.ts'
 import type { Leases } from './leases.ts'
+import { tracedJobs } from './trace-jobs.ts'
 import { untilRecorded } from './until-recorded.ts'
 import type { Candidate } from './waiting-jobs.ts'
 
@@ -36,7 +37,8 @@ function levelOf(outcome: Reported) {
 
 /** Executes claimed jobs: each under a lease that is kept alive, with its outcome reported. */
 export function jobExecution({ pool, leases, signals, log, onOutcome, onChanged, onError, at }: ExecutionOptions) {
-  const running = new Set<Promise<void>>()
+  const running = new Set<Promise<unknown>>()
+  const traced = tracedJobs(pool)
 
   const execute: ExecuteJob = (handler, { claimed, until }, onEnd) => {
     const { kind, id } = claimed
@@ -47,32 +49,34 @@ export function jobExecution({ pool, leases, signals, log, onOutcome, onChanged,
       log[levelOf(outcome)]({ kind, id, ...detail }, `${kind} ${outcome.is}`)
     }
     at('claimed')
-    const execution = handler
-      .handle(claimed, {
-        claimOnInsert: signals.claimOnInsert,
-        lease: lease.signal,
-        isHeld: lease.isHeld,
-        effectBegins: lease.effectBegins,
-        effectRecorded: lease.effectRecorded,
-        untilRecorded: untilRecorded(lease, signals.halt),
-        stopping: signals.stopping,
-        halt: signals.halt,
-      })
-      .then(async outcome => {
+    const handle = async (): Promise<Reported> => {
+      try {
+        const outcome = await handler.handle(claimed, {
+          claimOnInsert: signals.claimOnInsert,
+          lease: lease.signal,
+          isHeld: lease.isHeld,
+          effectBegins: lease.effectBegins,
+          effectRecorded: lease.effectRecorded,
+          untilRecorded: untilRecorded(lease, signals.halt),
+          stopping: signals.stopping,
+          halt: signals.halt,
+        })
         // The lease may have been renewed after this process counted it as lost.
         if (outcome.is === 'interrupted' || (outcome.is === 'lost' && lease.wasKept()))
           await releaseLeases(pool, [{ ...claimed, unrecordedMs: lease.unrecordedMs() }])
         report(outcome, 'why' in outcome ? { why: outcome.why } : {})
-      })
-      .catch(error => {
+        return outcome
+      } catch (error) {
         report({ is: 'error' }, { err: error })
         onError({ ...claimed, unrecordedMs: lease.unrecordedMs() }, error)
-      })
-      .finally(() => {
-        lease.end()
-        running.delete(execution)
-        onEnd(claimed)
-      })
+        return { is: 'error' }
+      }
+    }
+    const execution: Promise<unknown> = (traced ? traced(claimed, handle) : handle()).finally(() => {
+      lease.end()
+      running.delete(execution)
+      onEnd(claimed)
+    })
     running.add(execution)
   }
 

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { rootSpan } from '../store/tracing.ts'
 
 /** A kind of job that one transaction completes: no run, no steps, no lease of its own. */
 export type Timer = {
@@ -20,7 +21,9 @@ export async function fireAll(timer: Timer, ids: number[], log: Logger): Promise
   const rest = timer.fireTogether ? await fireTogether(timer.fireTogether, distinct) : distinct
   const fireRest = async () => {
     for (let id = rest.shift(); id !== undefined; id = rest.shift())
-      await timer.fire(id).catch(error => log.error({ err: error, kind: timer.kind, id }, 'a timer failed'))
+      await rootSpan(`timer ${timer.kind}`, () => timer.fire(id)).catch(error =>
+        log.error({ err: error, kind: timer.kind, id }, 'a timer failed'),
+      )
   }
   await Promise.all(Array.from({ length: CONCURRENCY }, fireRest))
 

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { EnvironmentKind } from '../../domain/kernel/environment.ts'
 import type { SignedIn } from '../../domain/operators/session.ts'
+import { span } from '../../store/tracing.ts'
 import { answerRequest, foundOrRefused, json } from '../answer.ts'
 import type { Context, Layer } from '../context.ts'
 import { Problem } from '../errors.ts'
@@ -70,13 +71,8 @@ export function consoleApi(deps: ConsoleDeps, { stateOf, built, live }: Parts): 
       const stream = (readable: Readable) => {
         streamed = readable
       }
-      const body = await dispatchConsole(
-        route,
-        ctx,
-        parameters,
-        { who, pool, checks, build, removeCookie, live, stream, readiness, dataDir },
-        deps,
-      )
+      const scope = { who, pool, checks, build, removeCookie, live, stream, readiness, dataDir }
+      const body = await span(route.description.id, {}, () => dispatchConsole(route, ctx, parameters, scope, deps))
       ctx.status = route.description.status
       if (streamed) sendStream(ctx, streamed)
       else if (body === null) ctx.body = null

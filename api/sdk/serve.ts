@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { Logger } from 'pino'
+import { span } from '../../store/tracing.ts'
 import { answerApp } from '../app-answer.ts'
 import { type AppGate, acceptApp, identifyApp } from '../app-gate.ts'
 import type { AnyRoute, Layer } from '../context.ts'
@@ -35,12 +36,8 @@ export function serveSdk(deps: ServeDeps, gate: AppGate): Layer {
     const { match, requestId } = ctx.state
     const parameters = match.is === 'found' ? match.parameters : {}
     const incoming = { request: ctx.req, requestId, path: ctx.path, parameters, search: ctx.querystring, owner }
-    const { status, body } = await dispatchSdk(
-      route,
-      { ...incoming, onBody: noteAttempt(ctx), onEnvironment: noteEnvironment(ctx), onUser: noteClaimant(ctx) },
-      withMemory,
-      deps.checkAnswer,
-    )
+    const noted = { ...incoming, onBody: noteAttempt(ctx), onEnvironment: noteEnvironment(ctx), onUser: noteClaimant(ctx) }
+    const { status, body } = await span(route.description.id, {}, () => dispatchSdk(route, noted, withMemory, deps.checkAnswer))
     ctx.status = status
     ctx.body = body
   }

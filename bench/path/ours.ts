@@ -6,6 +6,7 @@ import { createTenants, openPool, type Product, startProduct, type Tenant } from
 import { say, thousands } from '../report.ts'
 import type { Resources } from '../resources.ts'
 import { type Caller, caller, event, hookOn, webhookTo } from '../sink.ts'
+import { tracesOf } from '../trace-collector.ts'
 import { processorSeconds } from './cpu.ts'
 import { serverPid } from './server-pid.ts'
 import { seedWaiting } from './waiting.ts'
@@ -78,7 +79,8 @@ export async function startOurs(
   const [tenant] = await createTenants(pool, 1)
   const redis = driver === 'BullMQ' ? await startRedis() : undefined
   if (redis) resources.undo(() => redis.end())
-  const env = { ALLOW_PRIVATE_NETWORK: 'true', LOG_LEVEL: 'error', ...(redis && { REDIS_URL: redis.url }) }
+  const traces = await tracesOf(resources)
+  const env = { ALLOW_PRIVATE_NETWORK: 'true', LOG_LEVEL: 'error', ...(redis && { REDIS_URL: redis.url }), ...traces }
   const api = await startProduct(resources, database, 'api', env)
   const call = caller(api.url, tenant!.secretKey)
   const names = Array.from({ length: integrations }, (_, n) => `${EVENT}.${n}`)

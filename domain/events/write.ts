@@ -2,6 +2,7 @@ import { arrayOf } from '../../store/array-literal.ts'
 import type { Tx } from '../../store/connect.ts'
 import { isUniqueViolation } from '../../store/failures.ts'
 import { notifyAfterCommit } from '../../store/notify.ts'
+import { storedTrace } from '../../store/tracing.ts'
 import { LOG_CHANNEL } from '../durable/log/consumer.ts'
 import { markUnread } from '../durable/log/unread.ts'
 import type { Environment } from '../kernel/environment.ts'
@@ -77,6 +78,7 @@ export const ENTRY_COLUMNS: readonly Column[] = [
 ]
 const FIRST = 2 // after $1 environment
 const names = ENTRY_COLUMNS.map(([name]) => name)
+const TRACE = `$${FIRST + ENTRY_COLUMNS.length}::text`
 
 // The counters are locked in the order of their partitions and raised; the locks last for this statement and the commit that follows.
 // Offsets are assigned in array order, and all have the time after the last lock, so that ids tell the order within a batch. When an event id or a
@@ -96,8 +98,8 @@ with input as materialized (
   from locked l where p.environment = $1 and p.partition = l.partition
   returning p.partition, p.next_offset - l.rows as base, p.last_received_at as received_at
 )
-insert into events (environment, log_offset, received_at, ${names.join(', ')})
-select $1, t.base + row_number() over (partition by i.partition order by i.n) - 1, t.received_at, ${names.map(n => `i.${n}`).join(', ')}
+insert into events (environment, log_offset, received_at, trace_context, ${names.join(', ')})
+select $1, t.base + row_number() over (partition by i.partition order by i.n) - 1, t.received_at, ${TRACE}, ${names.map(n => `i.${n}`).join(', ')}
 from input i join assigned t on t.partition = i.partition`
 
 /**
@@ -105,7 +107,7 @@ from input i join assigned t on t.partition = i.partition`
  * database's unique violation when an event id or a transaction is in the log already.
  */
 export async function appendEntries(tx: Tx, environment: Environment, entries: Entry[]): Promise<void> {
-  const values = [environment, ...ENTRY_COLUMNS.map(([, , value]) => arrayOf(entries, value))]
+  const values = [environment, ...ENTRY_COLUMNS.map(([, , value]) => arrayOf(entries, value)), storedTrace()]
   const written = await tx.query({ name: 'append-events', text: APPEND, values })
   if (written.rowCount !== entries.length)
     throw new Error(`${written.rowCount} of ${entries.length} events were appended: the environment lacks log positions`)

@@ -6991,6 +6991,8 @@ export interface components {
             created_at: components["schemas"]["Time"];
             started_at: components["schemas"]["NullableTime"];
             finished_at: components["schemas"]["NullableTime"];
+            /** @description The OpenTelemetry trace that it belongs to, where traces are sent. */
+            trace_id: string | null;
             /** @description The timeline, in order of begin. */
             steps: components["schemas"]["AutomationRunStep"][];
             /** @description The steps that come next for certain, without those nested in them; empty when the run has ended. */
@@ -9314,6 +9316,8 @@ export interface components {
             created_at: components["schemas"]["Time"];
             /** @description The last replay or resend that opened or created it. */
             replay_id: string | null;
+            /** @description The OpenTelemetry trace that it belongs to, where traces are sent. */
+            trace_id: string | null;
             request: components["schemas"]["DeliveryRequest"];
         };
         DeliveryAttemptDetail: {

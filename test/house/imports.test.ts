@@ -65,6 +65,14 @@ describe('the rooms', () => {
     expect(knowing.map(({ file }) => file)).toEqual([])
   })
 
+  test('one file knows the library that sends traces, and is loaded where they are sent', () => {
+    const knowing = all.filter(({ packages }) => packages.some(name => name.startsWith('@opentelemetry/'))).map(({ file }) => file)
+    expect(knowing).toEqual(['app/open-telemetry.ts'])
+    const importing = all.filter(({ imports }) => imports.includes('app/open-telemetry.ts'))
+    expect(importing.map(({ file }) => file)).toEqual(['app/traces.ts'])
+    expect(importing[0]!.text).not.toMatch(/from '.\/open-telemetry.ts'/)
+  })
+
   test('one file loads what the build of the console makes for a process without a browser', () => {
     const loading = all.filter(({ text }) => /'server\.js'|web\/console\/dist/.test(withoutComments(text))).map(({ file }) => file)
     expect(loading).toEqual(['app/console/drawing.ts'])

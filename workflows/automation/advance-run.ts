@@ -5,6 +5,7 @@ import { type CurrentStatus, parkRun, readCurrentStatus } from '../../domain/aut
 import { type ClaimedJob, LeaseLost } from '../../domain/durable/jobs/job.ts'
 import { takeLapse } from '../../domain/durable/jobs/lapse.ts'
 import type { Pool } from '../../store/connect.ts'
+import { span } from '../../store/tracing.ts'
 import { transaction } from '../../store/transaction.ts'
 import type { Outcome, Signals } from '../engine/handler.ts'
 import { performStep, type RunDeps } from './perform-step.ts'
@@ -93,7 +94,9 @@ async function stepUnlessStopped(due: DueStep, isStatusKnown: boolean, deps: Run
   const { run } = due.context
   const stopped =
     stopOf(deps.signals) ?? (isStatusKnown ? null : await applyAutomationStatus(await readCurrentStatus(deps.pool, run), run, deps.pool))
-  return stopped ? { is: 'stops', outcome: stopped } : performStep(due, deps)
+  if (stopped) return { is: 'stops', outcome: stopped }
+  const { step } = due.context
+  return span(`step ${step.type}`, { 'perennial.step.id': step.id }, () => performStep(due, deps))
 }
 
 /** Why no further step may begin in this process. */

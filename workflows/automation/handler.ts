@@ -50,8 +50,8 @@ export function automationHandler({
   at = NOWHERE,
   concurrency = CONCURRENCY,
 }: AutomationOptions): JobHandler {
-  const load = batching((claimed: readonly ClaimedNumber[]) => loadRuns(planned, claimed))
-  const triggers = batching((runs: Parameters<typeof loadTriggers>[1]) => loadTriggers(planned, runs))
+  const load = batching((claimed: readonly ClaimedNumber[]) => loadRuns(planned, claimed), { name: 'load runs' })
+  const triggers = batching((runs: Parameters<typeof loadTriggers>[1]) => loadTriggers(planned, runs), { name: 'load triggers' })
   const deps: StepDeps = { pool, effects, triggerOf: triggers }
   const transactions = takingTurns(TRANSACTIONS, { share: SHARE })
   const group = performingInGroups({ pool: recording, transactions, at })
@@ -60,9 +60,9 @@ export function automationHandler({
     push: takingTurns(EFFECTS.push, { share: SHARE }),
   }
   const record = {
-    step: batching((records: Parameters<typeof recordSteps>[1]) => recordSteps(recording, records)),
-    suspend: batching((records: Parameters<typeof suspendRuns>[1]) => suspendRuns(recording, records)),
-    end: batching((records: Parameters<typeof endRuns>[1]) => endRuns(recording, records)),
+    step: batching((records: Parameters<typeof recordSteps>[1]) => recordSteps(recording, records), { name: 'record steps' }),
+    suspend: batching((records: Parameters<typeof suspendRuns>[1]) => suspendRuns(recording, records), { name: 'suspend runs' }),
+    end: batching((records: Parameters<typeof endRuns>[1]) => endRuns(recording, records), { name: 'end runs' }),
   }
   return {
     kind: AUTOMATION_RUN_DUE,

@@ -127,5 +127,5 @@ export function performingInGroups({ pool, transactions, at }: GroupOptions): Pe
     return members.map(member => answers.get(member) ?? new LeaseLost(`run ${member.due.context.run.id} belongs to another worker`))
   }
 
-  return batchingByKey(keyOf, flush, { max: MOST })
+  return batchingByKey(keyOf, flush, { max: MOST, name: 'perform steps' })
 }

@@ -1,6 +1,7 @@
 import type { Pool } from '../../store/connect.ts'
 import { classifyFailure } from '../../store/failures.ts'
 import type { InTurn } from '../../store/taking-turns.ts'
+import { isTracing, storedTrace } from '../../store/tracing.ts'
 import { transaction } from '../../store/transaction.ts'
 import { afterFailure, countedAttempts, jobLoss, runEffect } from '../engine/attempt.ts'
 import type { AtCrashPoint } from '../engine/crash-point.ts'
@@ -37,13 +38,15 @@ export function performStep(due: DueStep, run: RunDeps): Promise<RunProgress> {
     case 'transaction':
       return performTransaction(kind, due, run)
     case 'group':
-      return recordingFailure(due, run, () => run.group({ kind, due, signals: run.signals }))
+      return recordingFailure(due, run, () => run.group({ kind, due: withTrace(due), signals: run.signals }))
     case 'effect':
       return performEffect(kind, due, run)
     default:
       return kind satisfies never
   }
 }
+
+const withTrace = (due: DueStep): DueStep => (isTracing() ? { ...due, context: { ...due.context, trace: storedTrace() } } : due)
 
 /** A decision has no attempts: it fails only when the database is unavailable, and then a worker claims the whole run again. */
 async function performDecision(kind: KindBy<'decision'>, due: DueStep, { deps, record, at }: RunDeps): Promise<RunProgress> {

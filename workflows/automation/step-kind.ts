@@ -42,6 +42,8 @@ export type StepContext<S extends Step = Step> = {
   began: string
   /** The environment's now, as of the last statement. */
   now: string
+  /** The trace of the step, for the rows that carry it on: many runs share a transaction, and each has its own. */
+  trace?: string | null
 }
 
 /** The parameters of an outward effect besides its step. */

@@ -30,7 +30,7 @@ export async function sendWebhook({ outgoing, settings, environment, id, body, s
     authorizationToken: textSetting(settings, 'authorization_token') || null,
     at: new Date(Date.now()),
   })
-  const sent = classifyResponse(await outgoing.request({ method: 'POST', url, headers, body, signal }))
+  const sent = classifyResponse(await outgoing.request({ method: 'POST', url, headers, body, signal, isTraced: true }))
   if (sent.outcome !== 'reject') return sent
   return { ...sent, outcome: sent.httpStatus === 410 ? 'gone' : 'retry' }
 }

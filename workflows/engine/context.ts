@@ -2,6 +2,7 @@ import { finishRun, type RecordedStep, suspendRun, writeSteps } from '../../doma
 import type { ClaimedRun } from '../../domain/durable/jobs/workflow-run.ts'
 import { now } from '../../domain/kernel/environment.ts'
 import type { Pool, Tx } from '../../store/connect.ts'
+import { span } from '../../store/tracing.ts'
 import { runEffect } from './attempt.ts'
 import { Interrupted, StepFailed, Suspended } from './control-flow.ts'
 import type { AtCrashPoint } from './crash-point.ts'
@@ -41,7 +42,7 @@ async function together<T>(context: Context, work: (steps: Transacting) => Promi
           if (position.recorded?.status === 'succeeded') return position.recorded.result as R
           attempt = beginStep(position, startedAt)
           at('before-effect')
-          const result = await effect(tx)
+          const result = await span(`step ${name}`, {}, () => effect(tx))
           records.succeed(attempt, result)
           return result
         },
@@ -124,7 +125,8 @@ export function runContext({ pool, policies, run, recorded, signals, at }: Conte
       return result
     },
 
-    step: (name, effect, options = {}) => step(context, name, effect, options),
+    step: (name, effect, options = {}) =>
+      cursor.isNextDone() ? step(context, name, effect, options) : span(`step ${name}`, {}, () => step(context, name, effect, options)),
     sleep: (name, seconds) => sleep(context, name, seconds),
 
     async end() {

@@ -58,9 +58,9 @@ async function recordAll({ pool, at = NOWHERE }: DeliverDeps, items: readonly Su
 
 /** Reads and records of several deliveries of this worker at the same moment are one statement each. */
 const statements = (deps: DeliverDeps) => ({
-  load: batching((numbers: readonly number[]) => loadDeliveries(deps.pool, numbers)),
-  park: batching((claimed: readonly ClaimedJob[]) => suspendDeliveries(deps.pool, claimed)),
-  succeed: batching((items: readonly Succeeded[]) => recordAll(deps, items), { max: 200 }),
+  load: batching((numbers: readonly number[]) => loadDeliveries(deps.pool, numbers), { name: 'load deliveries' }),
+  park: batching((claimed: readonly ClaimedJob[]) => suspendDeliveries(deps.pool, claimed), { name: 'suspend deliveries' }),
+  succeed: batching((items: readonly Succeeded[]) => recordAll(deps, items), { max: 200, name: 'record deliveries' }),
 })
 
 type Delivering = Required<DeliverDeps> & {

@@ -1,5 +1,6 @@
 import type { Agent } from 'undici'
 import { timeLimit } from '../../store/time-limit.ts'
+import { isTracing, type OpenSpan, span, traceparent } from '../../store/tracing.ts'
 import { AddressRefused, type Guard, guardedLookup, refuseLiteral } from './guard.ts'
 import { networkErrorCode, readResponseBody, retryAfterSeconds } from './response.ts'
 
@@ -18,6 +19,8 @@ export type OutgoingRequest = {
   limitMs?: number
   /** The most bytes that are read of the response's body; 64 KiB unless given. */
   answerBytes?: number
+  /** Sends the trace under way in the header `traceparent`: to a customer's own server, and to nobody else. */
+  isTraced?: boolean
 }
 
 /**
@@ -53,42 +56,61 @@ export function outgoing(guard: Guard): Outgoing {
     const undici = await import('undici')
     return { request: undici.request, agent: guardedAgent(undici, guard) }
   }
-  return {
-    async request(options) {
-      opened ??= open()
-      const { request, agent } = await opened
-      const started = performance.now()
-      const durationMs = () => Math.round(performance.now() - started)
-      options.signal?.throwIfAborted()
-      const limit = timeLimit(options.limitMs ?? LIMIT_MS)
-      try {
-        const response = await request(allowedUrl(options.url, guard), {
-          dispatcher: agent,
-          method: options.method,
-          // Responses are not decompressed, so a small response cannot become a large one.
-          headers: { ...options.headers, 'accept-encoding': 'identity' },
-          body: options.body ?? null,
-          signal: options.signal ? AbortSignal.any([options.signal, limit.signal]) : limit.signal,
-        })
-        const { text, isCut } = await readResponseBody(response.body, options.answerBytes ?? ANSWER_BYTES)
-        return {
-          is: 'response',
-          status: response.statusCode,
-          retryAfterSeconds: retryAfterSeconds(response.headers['retry-after']),
-          text,
-          ...(isCut && { isCut }),
-          durationMs: durationMs(),
-          headers: response.headers,
-        }
-      } catch (error) {
-        options.signal?.throwIfAborted()
-        return { is: 'error', error: limit.signal.aborted ? 'timeout' : networkErrorCode(error), durationMs: durationMs() }
-      } finally {
-        limit.end()
+  async function send(options: OutgoingRequest): Promise<OutgoingResponse> {
+    opened ??= open()
+    const { request, agent } = await opened
+    const started = performance.now()
+    const durationMs = () => Math.round(performance.now() - started)
+    options.signal?.throwIfAborted()
+    const limit = timeLimit(options.limitMs ?? LIMIT_MS)
+    const trace = options.isTraced ? traceparent() : null
+    try {
+      const response = await request(allowedUrl(options.url, guard), {
+        dispatcher: agent,
+        method: options.method,
+        // Responses are not decompressed, so a small response cannot become a large one.
+        headers: { ...options.headers, 'accept-encoding': 'identity', ...(trace !== null && { traceparent: trace }) },
+        body: options.body ?? null,
+        signal: options.signal ? AbortSignal.any([options.signal, limit.signal]) : limit.signal,
+      })
+      const { text, isCut } = await readResponseBody(response.body, options.answerBytes ?? ANSWER_BYTES)
+      return {
+        is: 'response',
+        status: response.statusCode,
+        retryAfterSeconds: retryAfterSeconds(response.headers['retry-after']),
+        text,
+        ...(isCut && { isCut }),
+        durationMs: durationMs(),
+        headers: response.headers,
       }
-    },
+    } catch (error) {
+      options.signal?.throwIfAborted()
+      return { is: 'error', error: limit.signal.aborted ? 'timeout' : networkErrorCode(error), durationMs: durationMs() }
+    } finally {
+      limit.end()
+    }
+  }
+  return {
+    request: options =>
+      isTracing() ? span(options.method, {}, one => described(one, options, () => send(options)), 'client') : send(options),
     close: async () => (await opened)?.agent.destroy(),
   }
+}
+
+/** Host and status alone: path and query of an address may be secret. */
+async function described(
+  one: OpenSpan,
+  { method, url }: OutgoingRequest,
+  send: () => Promise<OutgoingResponse>,
+): Promise<OutgoingResponse> {
+  one.note({ 'http.request.method': method, 'server.address': URL.canParse(url) ? new URL(url).hostname : '' })
+  const response = await send()
+  if (response.is === 'error') one.failed(response.error)
+  else {
+    one.note({ 'http.response.status_code': response.status })
+    if (response.status >= 400) one.failed(String(response.status))
+  }
+  return response
 }
 
 /**

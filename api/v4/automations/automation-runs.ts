@@ -8,6 +8,7 @@ import type { AutomationRunRow } from '../../../domain/automations/automation-ru
 import { type ShownRun, showRuns } from '../../../domain/automations/automation-runs/shown-run.ts'
 import { eventType, slugOf } from '../../../domain/events/catalogue.ts'
 import { audit } from '../../../domain/kernel/audit/record.ts'
+import { traceIdOf } from '../../../store/tracing.ts'
 import { expensiveRead, inTransaction, onPool } from '../../operation.ts'
 import { cursorPage, restartedHeader } from '../../pagination.ts'
 import { wholeSeconds } from '../../time.ts'
@@ -102,7 +103,7 @@ export const v4GetAutomationRun = onPool('v4GetAutomationRun', async ({ path, en
     begins_by: begins_by && wholeSeconds(begins_by),
     definition: withoutNested({ id, type, ...rest } as never),
   }))
-  return { body: { ...shown(row), steps: steps.map(step), ahead: next } }
+  return { body: { ...shown(row), trace_id: traceIdOf(row.trace_context), steps: steps.map(step), ahead: next } }
 })
 
 export const v4CancelAutomationRun = inTransaction('v4CancelAutomationRun', async ({ path, environment, trail, tx }) => {

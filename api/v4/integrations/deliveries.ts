@@ -11,6 +11,7 @@ import { permits } from '../../../domain/projects/authority.ts'
 import type { Input } from '../../../schemas/operation-types.ts'
 import type { Tx } from '../../../store/connect.ts'
 import { orderedId } from '../../../store/ids.ts'
+import { traceIdOf } from '../../../store/tracing.ts'
 import { expensiveRead, inTransaction, onPool, planned } from '../../operation.ts'
 import { cursorPage, restartedHeader } from '../../pagination.ts'
 import { open } from './start.ts'
@@ -84,6 +85,7 @@ export const v4GetIntegrationDelivery = onPool('v4GetIntegrationDelivery', async
     ...delivery(integration, row.isActive)(row),
     attempts,
     replay_id: row.replay_id,
+    trace_id: traceIdOf(row.trace_context),
     request: request && !maySeeContent ? withoutContent(request) : request,
   }
   return { body }

@@ -1,5 +1,6 @@
 import type { Tx } from '../../../store/connect.ts'
 import { orderedId } from '../../../store/ids.ts'
+import { storedTrace } from '../../../store/tracing.ts'
 import { announceJobs } from '../../durable/jobs/job.ts'
 import { insertJobs } from '../../durable/jobs/sql.ts'
 import { AUTOMATION_RUN_DUE } from '../../durable/jobs/wake-runs.ts'
@@ -13,9 +14,9 @@ import { type AutomationRunRow, findAutomationRun, lockAutomationRun } from './r
 const REPLAY = `
   with replay as (
     insert into automation_runs (environment, id, automation_id, version, user_id, event_id, event_name, happened_at, received_at, partition,
-      log_offset, position, due_at, replay_of, created_at)
+      log_offset, position, due_at, replay_of, created_at, trace_context)
     select environment, $3, automation_id, version, user_id, event_id, event_name, happened_at, received_at, partition,
-      log_offset, log_offset, t, id, date_trunc('second', t)
+      log_offset, log_offset, t, id, date_trunc('second', t), $6
     from automation_runs, environment_now($1) t where environment = $1 and id = $2
     returning number, due_at
   ), taken_over as (
@@ -44,7 +45,7 @@ export async function replayRun(tx: Tx, environment: Environment, id: string, fr
   }
   await pinFormerVersion(tx, environment, automation_id, run.version)
   const replayId = orderedId('run')
-  await tx.query(REPLAY, [environment, id, replayId, run.number, first])
+  await tx.query(REPLAY, [environment, id, replayId, run.number, first, storedTrace()])
   announceJobs(tx, AUTOMATION_RUN_DUE)
   return findAutomationRun(tx, environment, replayId)
 }

@@ -25,6 +25,7 @@ export type AutomationRunRow = {
   created_at: string
   started_at: string | null
   finished_at: string | null
+  trace_context: string | null
 }
 
 /** In SQL: notes runs that have just ended as failed or cancelled, for the lists of such runs; `ended` has their rows. */
@@ -43,7 +44,7 @@ export const SHOWN_STATUS = `case when status = 'pending'
   and ${isClaimed(AUTOMATION_RUN_DUE, 'automation_runs.number')} then 'running' else status end`
 
 export const AUTOMATION_RUN_COLUMNS = `id, number, automation_id, version, user_id, event_id, event_name, happened_at, ${SHOWN_STATUS} as status, reason,
-  current_step, due_at, replay_of, created_at, started_at, finished_at`
+  current_step, due_at, replay_of, created_at, started_at, finished_at, trace_context`
 
 export async function findAutomationRun(db: Db, environment: Environment, id: string): Promise<AutomationRunRow> {
   const { rows } = await db.query<AutomationRunRow>(

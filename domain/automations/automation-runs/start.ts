@@ -16,13 +16,13 @@ export type NewAutomationRun = { automation: string; version: number; event: Log
 const START = `
   with created as (
     insert into automation_runs (environment, id, automation_id, version, user_id, event_id, event_name, happened_at, received_at, partition,
-      log_offset, position, status, reason, is_skipped, due_at, created_at, finished_at)
+      log_offset, position, status, reason, is_skipped, due_at, created_at, finished_at, trace_context)
     select $1, k.id, k.automation, k.version, k.user_id, k.event_id, k.event_name, k.happened_at, k.received_at, k.partition, k.log_offset,
       k.log_offset, case when k.reason is null then 'pending' else 'skipped' end, k.reason, k.reason is not null, case when k.reason is null then t end,
-      date_trunc('second', t), case when k.reason is not null then t end
+      date_trunc('second', t), case when k.reason is not null then t end, k.trace_context
     from environment_now($1) t, unnest($2::text[], $3::text[], $4::int[], $5::text[], $6::text[], $7::text[], $8::timestamptz[],
-      $9::timestamptz[], $10::smallint[], $11::bigint[], $12::text[]) with ordinality
-      k(id, automation, version, user_id, event_id, event_name, happened_at, received_at, partition, log_offset, reason, n)
+      $9::timestamptz[], $10::smallint[], $11::bigint[], $12::text[], $13::text[]) with ordinality
+      k(id, automation, version, user_id, event_id, event_name, happened_at, received_at, partition, log_offset, reason, trace_context, n)
     order by k.n
     returning number, due_at
   ), placed as (
@@ -33,7 +33,7 @@ const START = `
       id: 'number',
       environment: '$1',
       dueAt: 'due_at',
-      lease: leaseIf('nth <= $13', '$14'),
+      lease: leaseIf('nth <= $14', '$15'),
       from: 'placed',
     })}
     returning id, lease_until
@@ -71,6 +71,7 @@ export async function startRuns(
       of(e => e.partition),
       of(e => e.log_offset),
       arrayOf(runs, r => r.reason),
+      of(e => e.trace_context ?? null),
       most,
       leaseMs,
     ],

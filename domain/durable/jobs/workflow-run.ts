@@ -1,5 +1,6 @@
 import type { Db, Tx } from '../../../store/connect.ts'
 import { lockInOrder } from '../../../store/lock-in-order.ts'
+import { linkedTrace, storedTrace } from '../../../store/tracing.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import { announceJobs, type ClaimedJob } from './job.ts'
 import { RECREATED_FENCE } from './sql.ts'
@@ -20,13 +21,13 @@ export async function createRun(
   const { rows } = await tx.query<{ id: number }>({
     name: 'create-run',
     text: `with made as (
-             insert into runs (environment, workflow, version, subject, created_at)
-             select $1, $2, $3, $4, t from environment_now($1) t returning id, job_kind, created_at
+             insert into runs (environment, workflow, version, subject, created_at, trace_context)
+             select $1, $2, $3, $4, t, $6 from environment_now($1) t returning id, job_kind, created_at
            ), jobs as (
              insert into due (kind, id, environment, due_at) select job_kind, id, $1, created_at + make_interval(secs => $5) from made
            )
            select id from made`,
-    values: [environment, workflow, version, subject, afterSeconds],
+    values: [environment, workflow, version, subject, afterSeconds, storedTrace()],
   })
   announceJobs(tx, jobKindOf({ workflow, version }))
   return rows[0]!.id
@@ -53,14 +54,21 @@ export async function createRunsOf(
   await tx.query({
     name: 'create-runs',
     text: `with made as (
-             insert into runs (environment, workflow, version, subject, created_at)
-             select s.environment, $1, $2, s.subject, clock_timestamp() + e.clock_offset
+             insert into runs (environment, workflow, version, subject, created_at, trace_context)
+             select s.environment, $1, $2, s.subject, clock_timestamp() + e.clock_offset, $6
              from unnest($3::int[], $4::text[]) s(environment, subject)
                cross join lateral (select clock_offset from environments where id = s.environment limit 1) e
              returning id, job_kind, environment, created_at
            )
            insert into due (kind, id, environment, due_at) select job_kind, id, environment, created_at + make_interval(secs => $5) from made`,
-    values: [workflow, version, subjects.map(({ environment }) => environment), subjects.map(({ subject }) => subject), afterSeconds],
+    values: [
+      workflow,
+      version,
+      subjects.map(({ environment }) => environment),
+      subjects.map(({ subject }) => subject),
+      afterSeconds,
+      subjects.length === 1 ? storedTrace() : linkedTrace(),
+    ],
   })
   announceJobs(tx, jobKindOf({ workflow, version }))
 }

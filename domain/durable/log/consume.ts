@@ -1,4 +1,5 @@
 import type { Pool, Tx } from '../../../store/connect.ts'
+import { batchSpan } from '../../../store/tracing.ts'
 import { atOnce, transaction } from '../../../store/transaction.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import type { InsertCapacity } from '../jobs/claim-on-insert.ts'
@@ -45,9 +46,10 @@ export const consumeBatch = (
     // In a later statement: an erasure locks the positions, too, and the events that it has erased must not be read any more.
     const events = await readLog(tx, environment, positions, perPartition)
     const moved = positionsAfter(positions, events, perPartition)
+    const traced = (work: () => Promise<ClaimedJob[]>) => batchSpan(`consume ${name}`, () => events.map(e => e.trace_context ?? null), work)
     const [claimed] = await atOnce(
       tx,
-      async () => (events.length > 0 ? handle(tx, environment, events, capacity) : []),
+      async () => (events.length > 0 ? traced(() => handle(tx, environment, events, capacity)) : []),
       () => movePositions(tx, name, environment, moved),
     )
     const isLeft = positions.some(({ end }, i) => moved[i]!.next_offset < end)

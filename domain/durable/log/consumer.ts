@@ -19,6 +19,8 @@ export type LogEvent = {
   received_at: string
   /** False: a backfill, which starts nothing. */
   triggers: boolean
+  /** See `tracing.ts`; null without traces. */
+  trace_context?: string | null
 }
 
 /**

@@ -35,7 +35,7 @@ export async function readLog(db: Db, environment: Environment, positions: reado
   const { rows } = await db.query<LogEvent>({
     name: 'read-log',
     text: `select e.* from unnest($2::smallint[], $3::bigint[]) w(partition, next_offset) cross join lateral (
-             select partition, log_offset, id, name, user_id, platform, happened_at::text, received_at::text, triggers from events
+             select partition, log_offset, id, name, user_id, platform, happened_at::text, received_at::text, triggers, trace_context from events
              where environment = $1 and partition = w.partition and log_offset >= w.next_offset order by log_offset limit $4) e
            order by e.partition, e.log_offset`,
     values: [environment, positions.map(({ partition }) => partition), positions.map(({ next_offset }) => next_offset), most],

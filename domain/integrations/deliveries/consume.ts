@@ -35,13 +35,14 @@ export async function consumeForIntegrations(
     const takes = eventFilter(integration)
     return triggering
       .filter(event => isAfterStart(integration, event) && takes(event))
-      .map(({ id, name, user_id, partition, log_offset }) => ({
+      .map(({ id, name, user_id, partition, log_offset, trace_context = null }) => ({
         integration: integration.number,
         event_id: id,
         event_name: name,
         user_id,
         partition,
         log_offset,
+        trace: trace_context,
       }))
   })
   const claimed = await insertDeliveries(tx, environment, deliveries, capacity)

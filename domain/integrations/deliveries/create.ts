@@ -1,3 +1,4 @@
+import { arrayOf } from '../../../store/array-literal.ts'
 import type { Tx } from '../../../store/connect.ts'
 import { derivedId } from '../../../store/ids.ts'
 import { capacityValues, FIRST_FENCE, type InsertCapacity, leaseOfNth } from '../../durable/jobs/claim-on-insert.ts'
@@ -21,16 +22,18 @@ type AutomationDelivery = {
     log_offset: number
   }
   stepId: string
+  trace?: string | null
 }
 
 // `for key share`, in the order of their numbers: a transaction that activates or pauses an integration comes wholly before or wholly after this
 // one. So a release never leaves a held delivery out. The integration's id as an ordered range: it leaves one index to a plan that was made
 // while the table was empty. On any conflict: who makes the same delivery at this moment makes it with the same id, too.
-const LEASE = leaseOfNth({ nth: 'i.nth', nthOf: 'i.nth_of', destination: 'i.destination', first: 12 })
+const LEASE = leaseOfNth({ nth: 'i.nth', nthOf: 'i.nth_of', destination: 'i.destination', first: 13 })
 const CREATE = `
   with given as (
-    select * from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::smallint[], $8::bigint[], $9::jsonb[], $10::text[], $11::text[])
-      with ordinality w(integration_id, id, event_id, event_name, user_id, partition, log_offset, automation, run_id, step_id, n)
+    select * from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::smallint[], $8::bigint[], $9::jsonb[], $10::text[], $11::text[],
+        $12::text[])
+      with ordinality w(integration_id, id, event_id, event_name, user_id, partition, log_offset, automation, run_id, step_id, trace, n)
   ), i as materialized (
     select l.* from (
       select distinct f.number from (select distinct integration_id as id from given) k cross join lateral (
@@ -40,9 +43,9 @@ const CREATE = `
       where number = n.number and slug = 'webhooks' and deleted_at is null limit 1 for key share) l
   ), created as (
     insert into deliveries (environment, id, integration, source, event_id, event_name, user_id, partition, log_offset, automation, run_id,
-      step_id, created_at)
+      step_id, created_at, trace_context)
     select $1, w.id, i.number, 'automation', w.event_id, w.event_name, w.user_id, w.partition, w.log_offset, w.automation, w.run_id, w.step_id,
-      date_trunc('second', t)
+      date_trunc('second', t), w.trace
     from environment_now($1) t, given w join i on i.id = w.integration_id order by w.n
     on conflict do nothing
     returning number, id, integration, created_at, run_id, step_id
@@ -112,6 +115,7 @@ export async function createAutomationDeliveries(
       wanted.map(automation),
       wanted.map(({ run }) => run.id),
       wanted.map(({ stepId }) => stepId),
+      arrayOf(wanted, ({ trace = null }) => trace),
       ...capacityValues(capacity),
     ],
   })

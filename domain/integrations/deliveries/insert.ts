@@ -1,3 +1,4 @@
+import { arrayOf } from '../../../store/array-literal.ts'
 import type { Tx } from '../../../store/connect.ts'
 import { derivedId } from '../../../store/ids.ts'
 import { capacityValues, FIRST_FENCE, type InsertCapacity, leaseOfNth } from '../../durable/jobs/claim-on-insert.ts'
@@ -15,19 +16,20 @@ export type NewDelivery = {
   user_id: string | null
   partition: number
   log_offset: number
+  trace?: string | null
 }
 
 // The ordering keys are locked: in the snapshot of the statement a key has either an open delivery at its head, which cannot end before
 // this transaction does, or none. The new deliveries of a key wait behind that head, or the first of them becomes the head.
 // On any conflict: who makes the same delivery at this moment makes it with the same id, too.
-const LEASE = leaseOfNth({ nth: 'i.nth', nthOf: 'i.nth_of', destination: 'i.destination', first: 9 })
+const LEASE = leaseOfNth({ nth: 'i.nth', nthOf: 'i.nth_of', destination: 'i.destination', first: 10 })
 const INSERT = `
   with given as (
-    select * from unnest($2::int[], $3::text[], $4::text[], $5::text[], $6::text[], $7::smallint[], $8::bigint[])
-      with ordinality w(integration, id, event_id, event_name, user_id, partition, log_offset, n)
+    select * from unnest($2::int[], $3::text[], $4::text[], $5::text[], $6::text[], $7::smallint[], $8::bigint[], $9::text[])
+      with ordinality w(integration, id, event_id, event_name, user_id, partition, log_offset, trace, n)
   ), created as (
-    insert into deliveries (environment, id, integration, source, event_id, event_name, user_id, partition, log_offset, created_at)
-    select $1, id, integration, 'event', event_id, event_name, user_id, partition, log_offset, date_trunc('second', t)
+    insert into deliveries (environment, id, integration, source, event_id, event_name, user_id, partition, log_offset, created_at, trace_context)
+    select $1, id, integration, 'event', event_id, event_name, user_id, partition, log_offset, date_trunc('second', t), trace
     from given, environment_now($1) t order by n
     on conflict do nothing
     returning number, integration, user_id, log_offset, created_at
@@ -86,6 +88,7 @@ export async function insertDeliveries(
       deliveries.map(({ user_id }) => user_id),
       deliveries.map(({ partition }) => partition),
       deliveries.map(({ log_offset }) => log_offset),
+      arrayOf(deliveries, ({ trace = null }) => trace),
       ...capacityValues(capacity),
     ],
   })

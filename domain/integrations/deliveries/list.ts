@@ -21,6 +21,7 @@ export type DeliveryRow = {
   next_attempt_at: string | null
   delivered_at: string | null
   created_at: string
+  trace_context: string | null
 }
 
 type DeliveryFilter = {
@@ -32,7 +33,7 @@ type DeliveryFilter = {
   to?: string | undefined
 }
 
-const COLUMNS = `id, event_id, event_name, user_id, source, run_id, status, reason, attempt_count, attempts, next_attempt_at, delivered_at, created_at`
+const COLUMNS = `id, event_id, event_name, user_id, source, run_id, status, reason, attempt_count, attempts, next_attempt_at, delivered_at, created_at, trace_context`
 
 /** The stored statuses of these statuses. An open delivery is held while its integration is not active; the status `held` is not stored. */
 function storedStatuses(statuses: DeliveryStatus[], isActive: boolean): string[] {

@@ -1,5 +1,6 @@
 import type { Tx } from '../../../store/connect.ts'
 import { derivedId } from '../../../store/ids.ts'
+import { linkedTrace } from '../../../store/tracing.ts'
 import { announceJobs } from '../../durable/jobs/job.ts'
 import { insertJobs } from '../../durable/jobs/sql.ts'
 import { RUN_CANCELLED } from '../../durable/ledger-history/history.ts'
@@ -87,14 +88,14 @@ async function findMissing(tx: Tx, environment: Environment, integration: Integr
 
 const REOPEN = `
   update deliveries set status = 'pending', reason = null, round_attempts = 0, next_attempt_at = null, delivered_at = null, ended_at = null,
-    priority = 1, replay_id = $2
+    priority = 1, replay_id = $2, trace_context = coalesce($3, trace_context)
   where number = any ($1::bigint[]) and status in ('delivered', 'failed') and reason is distinct from '${RUN_CANCELLED}'
   returning number, case when source = 'event' then user_id end as user_id`
 
 // On any conflict: who makes the same delivery at this moment makes it with the same id, too.
 const CREATE_MISSING = `
-  insert into deliveries (environment, id, integration, source, event_id, event_name, user_id, partition, log_offset, priority, replay_id, created_at)
-  select $1, w.id, $2, 'event', w.event_id, w.event_name, w.user_id, w.partition, w.log_offset, 1, $9, date_trunc('second', t)
+  insert into deliveries (environment, id, integration, source, event_id, event_name, user_id, partition, log_offset, priority, replay_id, created_at, trace_context)
+  select $1, w.id, $2, 'event', w.event_id, w.event_name, w.user_id, w.partition, w.log_offset, 1, $9, date_trunc('second', t), $10
   from unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::smallint[], $8::bigint[])
     with ordinality w(id, event_id, event_name, user_id, partition, log_offset, n), environment_now($1) t order by n
   on conflict do nothing returning number, user_id`
@@ -111,6 +112,7 @@ async function createMissing(tx: Tx, environment: Environment, integration: numb
     missing.map(({ partition }) => partition),
     missing.map(({ log_offset }) => log_offset),
     replay,
+    linkedTrace(),
   ])
   return rows
 }
@@ -164,7 +166,8 @@ async function open(tx: Tx, environment: Environment, integration: number, { end
   // gets a job for its first delivery, after all of its deliveries are open.
   const idle = await idleOrderingKeys(tx, orderingKeys)
   // Without numbers the planner would read all open deliveries: it takes an empty list for a condition that every partial index fulfils.
-  const reopened = ended.length === 0 ? [] : (await tx.query<Opened>(REOPEN, [ended.map(({ number }) => number), replay])).rows
+  const reopened =
+    ended.length === 0 ? [] : (await tx.query<Opened>(REOPEN, [ended.map(({ number }) => number), replay, linkedTrace()])).rows
   const opened = [...reopened, ...(await createMissing(tx, environment, integration, missing, replay))]
   await scheduleNext(tx, idle)
   const unordered = opened.filter(({ user_id }) => user_id === null).map(({ number }) => number)

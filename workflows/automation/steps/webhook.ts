@@ -29,7 +29,12 @@ export const webhookStep: StepKinds['webhook'] = {
       )
       return { outcomes: contexts.map(({ now }, i) => (found[i] === 'lost' ? null : outcomeOf(found[i]!, now))), claimed: [] }
     }
-    const wanted = contexts.map(({ run, step }) => ({ integrationId: step.integration_id, run, stepId: step.id }))
+    const wanted = contexts.map(({ run, step, trace }) => ({
+      integrationId: step.integration_id,
+      run,
+      stepId: step.id,
+      trace: trace ?? null,
+    }))
     const { ids, claimed } = await createAutomationDeliveries(tx, environment, wanted, capacity)
     const outcomes = contexts.map(({ now }, i): StepOutcome | Error =>
       ids[i] === null ? new StopRetrying('integration_not_found') : { is: 'waiting', until: deadlineAfter(now, LOOK_AFTER) },

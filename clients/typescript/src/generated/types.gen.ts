@@ -2021,6 +2021,10 @@ export type AutomationRunDetail = {
     started_at: NullableTime;
     finished_at: NullableTime;
     /**
+     * The OpenTelemetry trace that it belongs to, where traces are sent.
+     */
+    trace_id: string | null;
+    /**
      * The timeline, in order of begin.
      */
     steps: Array<AutomationRunStep>;
@@ -3895,6 +3899,10 @@ export type IntegrationDeliveryDetail = {
      * The last replay or resend that opened or created it.
      */
     replay_id: string | null;
+    /**
+     * The OpenTelemetry trace that it belongs to, where traces are sent.
+     */
+    trace_id: string | null;
     request: DeliveryRequest;
 };
 

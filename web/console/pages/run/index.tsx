@@ -9,7 +9,7 @@ import { useDenied } from '../../data/session.ts'
 import { useNow } from '../../data/use-now.ts'
 import { Act } from '../../parts/act.tsx'
 import { Card, Pairs } from '../../parts/card.tsx'
-import { Copy, Id } from '../../parts/copy.tsx'
+import { Copy, Id, shortId } from '../../parts/copy.tsx'
 import { DataState } from '../../parts/data-state.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { useKeys } from '../../parts/keys.ts'
@@ -141,6 +141,9 @@ function Shown({ run }: { run: AutomationRunDetail }) {
                     </To>
                   ),
                 ],
+                ...(run.trace_id === null
+                  ? []
+                  : [[t('Trace'), <Copy key="trace" text={run.trace_id} shown={shortId(run.trace_id)} />] as const]),
                 ...(run.replay_of === null ? [] : [[t('Repeats'), <RunId key="of" id={run.replay_of} />] as const]),
               ]}
             />
