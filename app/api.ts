@@ -48,7 +48,7 @@ const CHECK_LIMITS = { statementTimeoutMs: 5_000, silenceMs: 10_000 }
 
 /** Serves the API of this process on a port. */
 export async function serve(config: Config, log: Logger, resources: Resources): Promise<ServedApi> {
-  const { url: databaseUrl, pool, secrets, storage } = resources
+  const { url: databaseUrl, pooler, pool, secrets, storage } = resources
   const checks = connect({ url: databaseUrl, name: 'perennial-checks', leaseMs: config.leaseMs, max: 3, ...CHECK_LIMITS })
   // To plan the look-up of a token takes three times as long as the look-up, and each request has one.
   const callers = connect({ url: databaseUrl, name: 'perennial-callers', leaseMs: config.leaseMs, max: 3, planOnce: true, ...CHECK_LIMITS })
@@ -67,10 +67,11 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
     metricsToken: token,
     trustedProxies,
   } = config
-  const listing = connect({ url: databaseUrl, name: 'perennial-listing', leaseMs, planOnce: true })
-  const stepping = connect({ url: databaseUrl, name: 'perennial-stepping', leaseMs, max: 2 })
+  const shared = { url: pooler ?? databaseUrl, sharesSessions: pooler !== undefined }
+  const listing = connect({ ...shared, name: 'perennial-listing', leaseMs, planOnce: true })
+  const stepping = connect({ ...shared, name: 'perennial-stepping', leaseMs, max: 2 })
   // Four questions at a time, and each reads sets of users beside its own snapshot: with fewer connections they would wait for each other.
-  const scanning = connect({ url: databaseUrl, name: 'perennial-figures', leaseMs, max: 8, scans: true })
+  const scanning = connect({ ...shared, name: 'perennial-figures', leaseMs, max: 8, scans: true })
   const replicas =
     config.analyticsReplica === 'off'
       ? null
@@ -175,12 +176,12 @@ function nameOf(host: string | undefined): string {
 }
 
 /** The operator's pages of the queues. They are loaded and connected at the first request, because most processes never need them. */
-function operatorBoard({ redisUrl, operatorPassword }: Config, log: Logger, resources: Resources) {
-  if (!redisUrl || !operatorPassword) return undefined
+function operatorBoard({ redis, operatorPassword }: Config, log: Logger, resources: Resources) {
+  if (!redis || !operatorPassword) return undefined
   let board: Promise<BullBoard> | undefined
   const load = async () => {
     const { bullBoard } = await import('../workers/bull-board.ts')
-    return bullBoard({ url: redisUrl, prefix: redisPrefix(resources), at: QUEUES_PAGE, onError: warnOfRedis(log) })
+    return bullBoard({ redis, prefix: redisPrefix(redis, resources), at: QUEUES_PAGE, onError: warnOfRedis(log) })
   }
   const show: Koa.Middleware = async (ctx, next) => {
     board ??= load()

@@ -9,6 +9,7 @@ import { openDiskStorage } from '../store/files/open-disk.ts'
 import type { S3Options } from '../store/files/s3-client.ts'
 import type { FileStorage } from '../store/files/storage.ts'
 import { openDatabase } from '../store/open.ts'
+import { requireSameDatabase } from '../store/session.ts'
 import type { AtCrashPoint } from '../workflows/engine/crash-point.ts'
 import { bootstrap } from './bootstrap.ts'
 import { type Config, ConfigError } from './config.ts'
@@ -18,6 +19,8 @@ import type { Resources } from './resources.ts'
 
 /** Of the requests of the API, of what a worker does in transactions of several statements, and of downloads. */
 const CONNECTIONS = 12
+/** Of transactions that need a session, where the others share sessions. */
+const TURNS = 3
 
 /**
  * `url`: the address of the API; null for a worker. `keys`: those of the first project, when this start has made them and may show them.
@@ -67,7 +70,14 @@ export async function startPerennial(config: Config, log: Logger, { showKeys = f
     const opened = await openDatabase({ ...config, log: message => log.info(message) })
     closing.push(() => opened.close())
     const beforeCommit = at && (() => at('before-commit'))
-    const pool = connect({ url: opened.url, name: `perennial-${config.role}`, max: CONNECTIONS, leaseMs: config.leaseMs, beforeCommit })
+    // Jobs need sessions, and a process that executes them has little else to do.
+    const pooler = config.role === 'api' ? config.poolerUrl : undefined
+    const { leaseMs } = config
+    const sessions = pooler && connect({ url: opened.url, name: 'perennial-turns', max: TURNS, leaseMs })
+    if (sessions) closing.push(() => sessions.end())
+    if (pooler) await requireSameDatabase(pooler, opened.url)
+    const shared = sessions ? { url: pooler, sharesSessions: true, sessions } : { url: opened.url }
+    const pool = connect({ ...shared, name: `perennial-${config.role}`, max: CONNECTIONS, leaseMs, beforeCommit })
     closing.push(() => pool.end())
     const secrets = secretsFrom(opened.appSecret)
     if (!(await opensKeys(pool, secrets))) throw new ConfigError(WRONG_SECRET)
@@ -78,7 +88,7 @@ export async function startPerennial(config: Config, log: Logger, { showKeys = f
     const keysFile = await firstKeysFile(config.dataDir)
     const files = join(config.dataDir, 'exports')
     const storage = config.s3 ? await bucket(config.s3, files, log, closing) : await openDiskStorage(pool, files, line => log.error(line))
-    const resources: Resources = { url: opened.url, pool, secrets, storage }
+    const resources: Resources = { url: opened.url, pooler, pool, secrets, storage }
 
     const served = config.role === 'worker' ? undefined : await (await import('./api.ts')).serve(config, log, resources)
     if (served) closing.push(() => served.close())

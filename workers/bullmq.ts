@@ -2,10 +2,13 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Queue as Bull, Worker } from 'bullmq'
 import type { Batch } from '../domain/durable/jobs/sweep.ts'
 import { batchIn, type Queue } from './queue.ts'
-import { patientConnection, promptConnection, reportOnce, settled } from './redis.ts'
+import { patientConnection, promptConnection, type RedisServer, reportOnce, settled } from './redis.ts'
 
-/** `prefix`: of all keys; the same for all processes of an installation, and for no other installation. */
-export type BullmqOptions = { url: string; prefix?: string; onError: (error: unknown) => void }
+/**
+ * `prefix`: of all keys; the same for all processes of an installation, and for no other installation. In a cluster it is in braces, so that
+ * all keys are on one node: the scripts of BullMQ use several of them at once.
+ */
+export type BullmqOptions = { redis: RedisServer; prefix?: string; onError: (error: unknown) => void }
 
 /** How long a stop waits for messages that are being handled. */
 const CLOSE_MS = 2_000
@@ -26,10 +29,10 @@ export const SHARED = { prefix: 'perennial', skipVersionCheck: true }
  * The queue over BullMQ on Redis. Redis may be down, at the start or later: an announcement then fails at once, and everything works again
  * when Redis is back.
  */
-export async function bullmqQueue({ url, prefix = SHARED.prefix, onError }: BullmqOptions): Promise<Queue> {
+export async function bullmqQueue({ redis, prefix = SHARED.prefix, onError }: BullmqOptions): Promise<Queue> {
   const shared = { ...SHARED, prefix }
-  const announcing = promptConnection(url)
-  const listening = patientConnection(url)
+  const announcing = promptConnection(redis)
+  const listening = patientConnection(redis)
   const queues = new Map<string, { queue: Bull<Batch>; trimmedAt: number }>()
   const workers: Worker[] = []
 
