@@ -24,6 +24,10 @@ const BY_NAME = [
   'console/segments',
   'console/experiments',
   'console/screens',
+  'production/postgres-failover',
+  'production/postgres-pooler',
+  'production/redis-cluster',
+  'production/redis-sentinel',
 ]
 
 // Of this hour: see test/harness/effort.ts.

@@ -135,6 +135,7 @@ export const NODE_ONLY: Record<string, string> = {
   ingestion: 'statements of Postgres',
   isolation: 'asks every operation with the keys of another project: the handlers and statements are the same',
   kernel: 'pure functions',
+  production: 'run by name: servers are killed and promoted beside the service',
   plans: 'shows plans of Postgres: they are the same',
   retry: 'repeats requests: the records of answers are rows of Postgres',
   schemas: 'compares the description with generated files',

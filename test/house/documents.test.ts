@@ -20,7 +20,7 @@ const targetsOf = (page: string): string[] =>
   )
 
 test('the page about configuration names every variable that the product reads, and no other', () => {
-  const sources = ['app/config.ts', 'app/open-id.ts'].map(read).join()
+  const sources = ['app/config.ts', 'app/open-id.ts', 'app/database-addresses.ts', 'app/redis-server.ts'].map(read).join()
   const known = new Set([...sources.matchAll(/'(CONSOLE|HOST|PORT|ROLE|[A-Z][A-Z0-9]*_[A-Z0-9_]+)'/g)].map(([, name]) => name))
   const rows = read('docs/configuration.md')
     .split('\n')
