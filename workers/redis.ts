@@ -21,6 +21,8 @@ const SILENCE_MS = 15_000
 /** How long a start waits for Redis before it continues without Redis. */
 const START_MS = 1_000
 const LONGEST_PAUSE_MS = 1_000
+/** A sentinel that says nothing for so long is passed over. */
+const SENTINEL_MS = 3_000
 /** A command that finds its node gone is sent again after a tenth of a second: as often as the time limit of a command allows. */
 const REDIRECTIONS = 10
 /** A cluster in which nothing is asked for does not tell that another node has the keys now. */
@@ -63,9 +65,7 @@ function open(server: RedisServer, { enableOfflineQueue, ...rest }: Options): Co
         sentinelUsername: sentinelLogin.username,
         sentinelPassword: sentinelLogin.password,
         sentinelRetryStrategy: retryStrategy,
-        sentinelCommandTimeout: COMMAND_MS,
-        // A primary that stands still closes no connection: the sentinels tell when it has a successor.
-        failoverDetector: true,
+        sentinelCommandTimeout: SENTINEL_MS,
         ...(tls && { tls, sentinelTLS: tls, enableTLSForSentinelMode: true }),
       })
     }

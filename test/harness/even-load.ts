@@ -8,9 +8,9 @@ export type Hurt = () => Promise<{ whenUsed: Promise<unknown> }>
 
 export type Outcome = { events: number; slowestMs: number; usedAgainMs: number }
 
-const PERIOD_MS = 100
-const ROUNDS_BEFORE = 30
-const ROUNDS_AFTER = 40
+const PERIOD_MS = 250
+const ROUNDS_BEFORE = 12
+const ROUNDS_AFTER = 20
 
 /**
  * Sends events at an even pace, by a client that repeats what was not acknowledged, and in the middle of it hurts what the installation stands

@@ -34,6 +34,12 @@ export async function freePort(): Promise<number> {
   return port
 }
 
+/** A long text comes in several pieces: it begins with its length. */
+function isWhole(answer: string): boolean {
+  const [head = '', length] = /^\$(\d+)\r\n/.exec(answer) ?? []
+  return length === undefined || Buffer.byteLength(answer) >= head.length + Number(length) + 2
+}
+
 /** One command on a connection of its own. Resolves to the answer as Redis sends it. */
 export async function redisCommand(port: number, password: string | undefined, command: string): Promise<string> {
   const socket: Socket = tcp(port, '127.0.0.1')
@@ -41,7 +47,10 @@ export async function redisCommand(port: number, password: string | undefined, c
     await once(socket, 'connect')
     const answered = async (line: string) => {
       socket.write(`${line}\r\n`)
-      return String((await once(socket, 'data'))[0])
+      let answer = ''
+      do answer += String((await once(socket, 'data'))[0])
+      while (!isWhole(answer))
+      return answer
     }
     if (password !== undefined) await answered(`AUTH ${password}`)
     return await answered(command)

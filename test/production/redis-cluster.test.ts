@@ -1,9 +1,8 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { evenLoad, repeats } from '../harness/even-load.ts'
 import { type Installation, startInstallation } from '../harness/installation.ts'
-import type { TestRedis } from '../harness/redis.ts'
 import { type RedisCluster, startCluster } from '../harness/redis-cluster.ts'
-import { until } from '../harness/until.ts'
+import { calls, usedAgain } from '../harness/redis-use.ts'
 
 vi.setConfig({ testTimeout: 300_000 })
 
@@ -20,9 +19,6 @@ afterEach(async () => {
 })
 
 const bulks = (answer: string) => answer.split('\r\n').filter(line => line !== '' && !/^[*$:]/.test(line))
-/** How often a node has given a worker the next message. */
-const served = async (server: TestRedis) => Number(/cmdstat_bzpopmin:calls=(\d+)/.exec(await server.execute('INFO commandstats'))?.[1] ?? 0)
-
 test('the primary with the keys is killed under load: nothing lost, nothing twice, and the queue is used again soon', async () => {
   cluster = await startCluster()
   const { servers, nodes } = cluster
@@ -31,21 +27,17 @@ test('the primary with the keys is killed under load: nothing lost, nothing twic
   const outcome = await evenLoad(site, async () => {
     const roles = await Promise.all(servers.map(server => server.execute('ROLE')))
     const primaries = servers.filter((_, n) => bulks(roles[n]!)[0] === 'master')
-    const counts = await Promise.all(primaries.map(served))
+    const counts = await Promise.all(primaries.map(server => calls(server, 'bzpopmin')))
     // All keys of an installation are on one node.
     expect(counts.filter(count => count > 0)).toHaveLength(1)
     const victim = primaries[counts.findIndex(count => count > 0)]!
     await victim.kill()
-    const others = servers.filter(server => server !== victim && !primaries.includes(server))
-    const whenUsed = until(
-      'a promoted node that is used',
-      async () => {
-        for (const server of others) if (bulks(await server.execute('ROLE'))[0] === 'master') return (await served(server)) > 0 || undefined
-        return undefined
-      },
-      60_000,
-    )
-    return { whenUsed }
+    return {
+      whenUsed: usedAgain(
+        site!,
+        servers.filter(server => !primaries.includes(server)),
+      ),
+    }
   })
   console.info('cluster', outcome)
   expect(repeats(site)).toBe(0)
