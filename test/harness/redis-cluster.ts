@@ -5,7 +5,7 @@ import { until } from './until.ts'
 
 const run = promisify(execFile)
 const NODES = 6
-const NODE_TIMEOUT_MS = 1_500
+const NODE_TIMEOUT_MS = 3_000
 
 /** `nodes`: as in REDIS_CLUSTER. */
 export type RedisCluster = { servers: TestRedis[]; nodes: string; end(): Promise<void> }

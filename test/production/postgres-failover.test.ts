@@ -6,7 +6,7 @@ import { type PostgresPair, startPostgresPair } from '../harness/postgres-pair.t
 import { type TcpSwitch, tcpSwitch } from '../harness/tcp-switch.ts'
 import { until } from '../harness/until.ts'
 
-vi.setConfig({ testTimeout: 300_000 })
+vi.setConfig({ testTimeout: 540_000 })
 
 let pair: PostgresPair | undefined
 let between: TcpSwitch | undefined

@@ -10,7 +10,7 @@ import { startInstallation } from '../harness/installation.ts'
 import { type PgBouncer, startPgBouncer } from '../harness/pgbouncer.ts'
 import { launch } from '../harness/process.ts'
 
-vi.setConfig({ testTimeout: 300_000 })
+vi.setConfig({ testTimeout: 540_000 })
 
 /** Fewer than the processes have connections, so that transactions change their sessions. */
 const SESSIONS = 4
