@@ -38,7 +38,7 @@ test.each(
     return { whenUsed: answers(site!) }
   })
   console.info('list of hosts', driver, outcome)
-  expect(outcome.usedAgainMs).toBeLessThan(15_000)
+  expect(outcome.usedAgainMs).toBeLessThan(60_000)
   for (const { child } of [site.api, ...workers]) expect([child.exitCode, child.signalCode]).toEqual([null, null])
 
   // The former primary comes back, unaware and willing to write: new connections still go to the newer one.
@@ -64,5 +64,5 @@ test('a proxy leads to the promoted server: nothing acknowledged is lost, nothin
     return { whenUsed: answers(site!) }
   })
   console.info('proxy', outcome)
-  expect(outcome.usedAgainMs).toBeLessThan(15_000)
+  expect(outcome.usedAgainMs).toBeLessThan(60_000)
 })
