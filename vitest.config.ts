@@ -28,6 +28,10 @@ const BY_NAME = [
   'production/rolling-restart',
   'production/restore-drill',
   'production/upgrade',
+  'production/postgres-failover',
+  'production/postgres-pooler',
+  'production/redis-cluster',
+  'production/redis-sentinel',
 ]
 
 // Of this hour: see test/harness/effort.ts.

@@ -51,7 +51,7 @@ export type DescribedAnswers = Pick<OperationDescription, 'status'> & {
  * Runs an operation for a caller whom `permit` let pass: all faults of the input at once, then the effect and its idempotent answer in one
  * transaction. The same for every way to call it.
  */
-export const run = (route: Route, caller: Caller, input: RequestInput, how: { deps: ApiDeps; check: AnswerCheck }): Promise<HttpAnswer> =>
+export const run = (route: Route, caller: Caller, input: RequestInput, how: { deps: RunDeps; check: AnswerCheck }): Promise<HttpAnswer> =>
   span(route.description.id, {}, () => perform(route, caller, input, how))
 
 async function perform(

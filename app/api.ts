@@ -38,7 +38,7 @@ export type ServedApi = Listening & {
 
 /** Serves the API of this process on a port. */
 export async function serve(config: Config, log: Logger, resources: Resources, { readiness, metrics }: ProcessHealth): Promise<ServedApi> {
-  const { url: databaseUrl, pool, secrets, storage } = resources
+  const { url: databaseUrl, pooler, pool, secrets, storage } = resources
   const sizes = poolsOfApi(config.pools)
   const checks = connect({ url: databaseUrl, name: 'perennial-checks', leaseMs: config.leaseMs, max: sizes.checks, ...CHECK_LIMITS })
   // To plan the look-up of a token takes three times as long as the look-up, and each request has one.
@@ -52,8 +52,9 @@ export async function serve(config: Config, log: Logger, resources: Resources, {
   })
   const checkAnswer = answerCheck({ share: config.answerCheckShare, onMismatch: 'log', log })
   const { rateLimit, projectRateLimit, addressRateLimit, allowPrivateNetwork, leaseMs, host, metricsToken: token, trustedProxies } = config
-  const listing = connect({ url: databaseUrl, name: 'perennial-listing', leaseMs, max: sizes.listing, planOnce: true })
-  const stepping = connect({ url: databaseUrl, name: 'perennial-stepping', leaseMs, max: sizes.stepping })
+  const shared = { url: pooler ?? databaseUrl, sharesSessions: pooler !== undefined }
+  const listing = connect({ ...shared, name: 'perennial-listing', leaseMs, max: sizes.listing, planOnce: true })
+  const stepping = connect({ ...shared, name: 'perennial-stepping', leaseMs, max: sizes.stepping })
   const facts = openFacts(config, log, resources, metrics, sizes.figures)
   const requests = outgoing({ allowPrivateNetwork })
   // As the mail server and the bucket of the installation, its provider of single sign-on and its own processes may be within the private network.
@@ -128,12 +129,12 @@ export async function serve(config: Config, log: Logger, resources: Resources, {
 }
 
 /** The operator's pages of the queues. They are loaded and connected at the first request, because most processes never need them. */
-function operatorBoard({ redisUrl, operatorPassword }: Config, log: Logger, resources: Resources) {
-  if (!redisUrl || !operatorPassword) return undefined
+function operatorBoard({ redis, operatorPassword }: Config, log: Logger, resources: Resources) {
+  if (!redis || !operatorPassword) return undefined
   let board: Promise<BullBoard> | undefined
   const load = async () => {
     const { bullBoard } = await import('../workers/bull-board.ts')
-    return bullBoard({ url: redisUrl, prefix: redisPrefix(resources), at: QUEUES_PAGE, onError: warnOfRedis(log) })
+    return bullBoard({ redis, prefix: redisPrefix(redis, resources), at: QUEUES_PAGE, onError: warnOfRedis(log) })
   }
   const show: Koa.Middleware = async (ctx, next) => {
     board ??= load()

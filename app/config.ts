@@ -5,13 +5,16 @@ import type { ProceedsRates } from '../domain/events/money.ts'
 import { KEY_FORMS } from '../domain/projects/keys.ts'
 import type { UnverifiedPurchases } from '../domain/purchases/verification.ts'
 import type { S3Options } from '../store/files/s3-client.ts'
+import type { RedisServer } from '../workers/redis.ts'
 import type { InstallationMail } from '../workflows/actions/email.ts'
 import { hostOf } from '../workflows/outgoing/mail-address.ts'
 import type { OpenIdOptions } from '../workflows/outgoing/open-id.ts'
 import { smtpServer } from '../workflows/outgoing/smtp-url.ts'
+import { databaseAddresses } from './database-addresses.ts'
 import { openIdOptions } from './open-id.ts'
 import { type PoolSizes, poolSizes } from './pool-sizes.ts'
 import { PROCEEDS_RATES_RULE, parseProceedsRates } from './proceeds-rates.ts'
+import { redisServer } from './redis-server.ts'
 import { withPresentNames } from './retired-settings.ts'
 import { rootCertificates } from './root-certificates.ts'
 import { withSecretFiles } from './secret-files.ts'
@@ -35,8 +38,10 @@ export type Config = {
   dataDir: string
   /** Absent: the embedded Postgres in dataDir. */
   databaseUrl: string | undefined
+  /** The address of a pooler before it that gives each transaction another session: for the requests of processes that serve the API alone. */
+  poolerUrl: string | undefined
   /** Absent: pg-boss on the database. */
-  redisUrl: string | undefined
+  redis: RedisServer | undefined
   pools: PoolSizes
   /** The password of the operator's pages; absent: these pages do not exist. */
   operatorPassword: string | undefined
@@ -151,7 +156,10 @@ export function readConfig(given: Env): Config {
     return origins
   }
 
-  const databaseUrl = url('DATABASE_URL', ['postgres:', 'postgresql:'])
+  const refuse = (line: string): never => {
+    throw new ConfigError(line)
+  }
+  const { databaseUrl, poolerUrl } = databaseAddresses(text, refuse)
 
   const long = (name: string, least: number) => {
     const given = text(name)
@@ -241,7 +249,8 @@ export function readConfig(given: Env): Config {
     trustedProxies: number('TRUST_PROXY', 0, 0, 10),
     dataDir: resolve(text('DATA_DIR') ?? 'data'),
     databaseUrl,
-    redisUrl: url('REDIS_URL', ['redis:', 'rediss:']),
+    poolerUrl,
+    redis: redisServer(text, refuse),
     operatorPassword: long('OPERATOR_PASSWORD', 12),
     role,
     pools: poolSizes(number),
@@ -255,9 +264,7 @@ export function readConfig(given: Env): Config {
     mcpOrigins: origins('MCP_ALLOWED_ORIGINS'),
     console: oneOf('CONSOLE', ['on', 'off'], 'on') === 'on',
     oauthRegistration: oneOf('OAUTH_REGISTRATION', ['on', 'off'], 'on') === 'on',
-    openId: openIdOptions(text, allowPrivateNetwork, line => {
-      throw new ConfigError(line)
-    }),
+    openId: openIdOptions(text, allowPrivateNetwork, refuse),
     publicUrl: asWritten(url('PUBLIC_URL', ['http:', 'https:'])),
     rateLimit: { perSecond, burst: number('RATE_LIMIT_BURST', 2000, 1, 10_000_000) },
     projectRateLimit: {

@@ -19,7 +19,7 @@ export function greeting({ url, metricsUrl, keys, keysFile, firstOperator, conso
     `  Documentation   ${url}/docs`,
     ...(config.role === 'api' ? [] : [`  Queue           ${queueLine(config)}`]),
     ...(config.s3 ? [`  Export files    S3 bucket ${config.s3.bucket}`] : []),
-    ...(config.redisUrl && config.operatorPassword ? [`  Queue page      ${url}${QUEUES_PAGE}`] : []),
+    ...(config.redis && config.operatorPassword ? [`  Queue page      ${url}${QUEUES_PAGE}`] : []),
     ...metrics,
     ...(keys ? shownKeys(keys) : kept),
     ...shownSignUp(firstOperator),

@@ -53,17 +53,17 @@ const LIVE = 1
 
 type Counted = {
   pools: PoolSizes
-  redisUrl: string | undefined
+  redis: object | undefined
   metricsPort: number | undefined
   role: 'all' | 'api' | 'worker' | 'analytics'
 }
 
 /** The most connections that a process has open at the same time. */
-export function mostConnections({ pools, redisUrl, metricsPort, role }: Counted): number {
+export function mostConnections({ pools, redis, metricsPort, role }: Counted): number {
   const { checks, callers, listing, stepping, figures } = poolsOfApi(pools)
   const api = checks + callers + listing + stepping + figures + LIVE
   const { execution, recording, files } = pools
-  const worker = execution + recording + files + FIGURES_OF_WORKER + LEASES_AND_LISTENER + (redisUrl ? 0 : PG_BOSS)
+  const worker = execution + recording + files + FIGURES_OF_WORKER + LEASES_AND_LISTENER + (redis ? 0 : PG_BOSS)
   if (role === 'analytics') return pools.main + figures + WATCHING
   const isWatched = role !== 'worker' || metricsPort !== undefined
   return pools.main + (role === 'worker' ? 0 : api) + (role === 'api' ? 0 : worker) + (isWatched ? WATCHING : 0)

@@ -1,17 +1,20 @@
 import { createHash } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { QueueMetrics } from '../api/metrics.ts'
+import { databaseNameIn } from '../store/address.ts'
 import type { Queue } from '../workers/queue.ts'
+import type { RedisServer } from '../workers/redis.ts'
 import type { Config } from './config.ts'
 import type { Resources } from './resources.ts'
 
 /** Where the operator sees the queues of BullMQ. */
 export const QUEUES_PAGE = '/operator/queues'
 
-/** Several installations may share one Redis, so each has its own prefix of keys. */
-export function redisPrefix({ url, secrets }: Pick<Resources, 'url' | 'secrets'>): string {
-  const installation = createHash('sha256').update(`${secrets.fingerprint} ${new URL(url).pathname}`)
-  return `perennial-${installation.digest('hex').slice(0, 12)}`
+/** Several installations may share one Redis, so each has its own prefix of keys. In a cluster the braces keep its keys on one node. */
+export function redisPrefix(redis: RedisServer, { url, secrets }: Pick<Resources, 'url' | 'secrets'>): string {
+  const installation = createHash('sha256').update(`${secrets.fingerprint} ${databaseNameIn(url)}`)
+  const prefix = `perennial-${installation.digest('hex').slice(0, 12)}`
+  return redis.is === 'cluster' ? `{${prefix}}` : prefix
 }
 
 /** Logs only the message of a failure: the error of a refused login contains the password. */
@@ -33,16 +36,16 @@ function onPolicy(log: Logger) {
 
 /** Opens the configured driver. The other driver is not loaded. `onRedis`: the driver is on Redis. */
 export async function openQueue(
-  { redisUrl }: Config,
+  { redis }: Config,
   log: Logger,
   resources: Resources,
   onRedis: QueueMetrics['watchRedis'] = () => {},
 ): Promise<Queue> {
-  if (redisUrl) {
+  if (redis) {
     const { bullmqQueue } = await import('../workers/bullmq.ts')
     const queue = await bullmqQueue({
-      url: redisUrl,
-      prefix: redisPrefix(resources),
+      redis,
+      prefix: redisPrefix(redis, resources),
       onError: warnOfRedis(log),
       onUp: () => log.info('Redis works again'),
       onPolicy: onPolicy(log),
@@ -55,4 +58,9 @@ export async function openQueue(
 }
 
 /** The driver and its address for the operator, without the password. */
-export const queueLine = ({ redisUrl }: Config): string => (redisUrl ? `BullMQ on Redis, ${new URL(redisUrl).host}` : 'pg-boss on Postgres')
+export function queueLine({ redis }: Pick<Config, 'redis'>): string {
+  if (redis === undefined) return 'pg-boss on Postgres'
+  if (redis.is === 'one') return `BullMQ on Redis, ${new URL(redis.url).host}`
+  const hosts = redis.hosts.map(({ host, port }) => `${host}:${port}`).join(', ')
+  return redis.is === 'cluster' ? `BullMQ on a Redis cluster, ${hosts}` : `BullMQ on Redis, ${redis.master} of the sentinels ${hosts}`
+}

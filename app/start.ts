@@ -10,6 +10,7 @@ import { openDiskStorage } from '../store/files/open-disk.ts'
 import type { S3Options } from '../store/files/s3-client.ts'
 import type { FileStorage } from '../store/files/storage.ts'
 import { openDatabase } from '../store/open.ts'
+import { requireSameDatabase } from '../store/session.ts'
 import type { AtCrashPoint } from '../workflows/engine/crash-point.ts'
 import type { ServedApi } from './api.ts'
 import { bootstrap } from './bootstrap.ts'
@@ -24,6 +25,8 @@ import { startTraces } from './traces.ts'
 
 /** In the last part of a drain each answer ends its connection: what a client still uses is closed between two of its requests. */
 const LAST_PART = 0.2
+/** Of transactions that need a session, where the others share sessions. */
+const TURNS = 3
 
 /**
  * `url`: the address of the API; null for a worker. `keys`: those of the first project, when this start has made them and may show them.
@@ -85,13 +88,14 @@ export async function startPerennial(config: Config, log: Logger, { showKeys = f
     const opened = await openDatabase({ ...config, log: message => log.info(message) })
     closing.push(() => opened.close())
     const beforeCommit = at && (() => at('before-commit'))
-    const pool = connect({
-      url: opened.url,
-      name: `perennial-${config.role}`,
-      max: config.pools.main,
-      leaseMs: config.leaseMs,
-      beforeCommit,
-    })
+    // Jobs need sessions, and a process that executes them has little else to do.
+    const pooler = config.role === 'api' ? config.poolerUrl : undefined
+    const { leaseMs } = config
+    const sessions = pooler && connect({ url: opened.url, name: 'perennial-turns', max: TURNS, leaseMs })
+    if (sessions) closing.push(() => sessions.end())
+    if (pooler) await requireSameDatabase(pooler, opened.url)
+    const shared = sessions ? { url: pooler, sharesSessions: true, sessions } : { url: opened.url }
+    const pool = connect({ ...shared, name: `perennial-${config.role}`, max: config.pools.main, leaseMs, beforeCommit })
     closing.push(() => pool.end())
     if (!opened.isEmbedded)
       await warnOfRoom(pool, opened.url, mostConnections(config), log).catch(error =>
@@ -106,7 +110,7 @@ export async function startPerennial(config: Config, log: Logger, { showKeys = f
     const keysFile = await firstKeysFile(config.dataDir)
     const files = join(config.dataDir, 'exports')
     const storage = config.s3 ? await bucket(config.s3, files, log, closing) : await openDiskStorage(pool, files, line => log.error(line))
-    const resources: Resources = { url: opened.url, pool, secrets, storage }
+    const resources: Resources = { url: opened.url, pooler, pool, secrets, storage }
 
     // A worker that nobody watches does not load what shows it.
     if (config.role !== 'worker' || config.metricsPort !== undefined) {

@@ -1,5 +1,7 @@
 import type { Socket } from 'node:net'
 import pg from 'pg'
+import { driverFor } from './driver.ts'
+import { perTransaction } from './per-transaction.ts'
 import { traceStatements } from './trace-statements.ts'
 import { isTracing } from './tracing.ts'
 
@@ -70,6 +72,10 @@ export type PoolOptions = {
   hashJoins?: boolean
   /** For statements that read a great part of a table: joins by hash, scans of every kind, memory for them. */
   scans?: boolean
+  /** The address leads to a pooler that gives each transaction another session. */
+  sharesSessions?: boolean
+  /** With `sharesSessions`: the pool without that pooler, for transactions that need a session of their own. */
+  sessions?: Pool | undefined
   /** Called inside each `transaction`, when all of its statements are done. */
   beforeCommit?: (() => void) | undefined
 }
@@ -77,13 +83,19 @@ export type PoolOptions = {
 const beforeCommits = new WeakMap<Pool, () => void>()
 export const beforeCommitOf = (pool: Pool): (() => void) | undefined => beforeCommits.get(pool)
 
+const sessions = new WeakMap<Pool, Pool>()
+/** The pool for a transaction that needs a session: locks that it takes before it begins belong to the session. */
+export const sessionsOf = (pool: Pool): Pool => sessions.get(pool) ?? pool
+
 export const isPipelined = (tx: Tx): boolean => (tx as Tx & Pick<pg.Client, 'pipeline'>).pipeline
 
 const socketOf = (client: pg.PoolClient): Socket => (client as pg.PoolClient & { connection: { stream: Socket } }).connection.stream
 
-const SETTINGS_MS = 5_000
+const SETTINGS_MS = 10_000
 /** What `pg` says when its own time limit of a statement is over. It has no code. */
 const NO_ANSWER = 'Query read timeout'
+/** A platform may close idle sessions by a setting of the role, and one that is closed as a statement arrives fails that statement. */
+const OF_SESSION = { idle_session_timeout: '0' }
 
 /**
  * Settings of the session, by a statement and not as a parameter of the connection: a pooler in session mode refuses or drops that one. A pooler
@@ -116,6 +128,8 @@ export function connect({
   pipelined = false,
   hashJoins: hashes = false,
   scans = false,
+  sharesSessions = false,
+  sessions: direct,
   beforeCommit,
 }: PoolOptions): Pool {
   const settings = {
@@ -137,8 +151,10 @@ export function connect({
     // Compiling the statement that exports a large part takes longer than executing it.
     jit: 'off',
   }
+  const { connectionString, Client } = driverFor(url)
   const pool = new pg.Pool({
-    connectionString: url,
+    connectionString,
+    Client: sharesSessions ? perTransaction(Client, settings) : Client,
     max,
     types,
     application_name: name,
@@ -146,8 +162,9 @@ export function connect({
     idleTimeoutMillis: 60_000,
     pipeline: pipelined,
     ...KEEP_ALIVE,
-    onConnect: client => applySettings(client, settings),
+    ...(!sharesSessions && { onConnect: (client: pg.ClientBase) => applySettings(client, { ...settings, ...OF_SESSION }) }),
   })
+  if (direct) sessions.set(pool, direct)
   if (beforeCommit) beforeCommits.set(pool, beforeCommit)
   // The server may close an idle connection (restart, failover). That must not end the process: the pool opens another connection.
   pool.on('error', () => {})

@@ -1,5 +1,6 @@
-import pg from 'pg'
+import type pg from 'pg'
 import { KEEP_ALIVE } from './connect.ts'
+import { driverFor } from './driver.ts'
 
 export type Listener = { stop(): Promise<void> }
 
@@ -19,12 +20,15 @@ export function startListener(
   onConnected: () => void,
   heartbeatMs = HEARTBEAT_MS,
 ): Listener {
+  const { connectionString, Client } = driverFor(url)
+  // The connection is silent most of the time, and a platform may close silent sessions.
+  const listening = ['set idle_session_timeout = 0', ...Object.keys(channels).map(channel => `listen "${channel}"`)].join('; ')
   let stopped = false
   let current: pg.Client | undefined
   async function listen(): Promise<void> {
     if (stopped) return
-    const client = new pg.Client({
-      connectionString: url,
+    const client = new Client({
+      connectionString,
       application_name: 'perennial-listener',
       connectionTimeoutMillis: CONNECT_MS,
       query_timeout: heartbeatMs,
@@ -44,13 +48,7 @@ export function startListener(
     client.on('notification', ({ channel, payload = '' }) => channels[channel]?.(payload))
     await client
       .connect()
-      .then(() =>
-        client.query(
-          Object.keys(channels)
-            .map(channel => `listen ${channel}`)
-            .join('; '),
-        ),
-      )
+      .then(() => client.query(listening))
       .then(() => {
         // The end of the connection leads to a new one, as any other end does.
         heartbeat = setInterval(() => client.query('select 1').catch(end), heartbeatMs).unref()

@@ -1,11 +1,11 @@
-import { connect, type Db, type Tx } from './connect.ts'
+import { connect, type Db, type PoolOptions, type Tx } from './connect.ts'
 
 /** The database cannot be used through this address. The message is the line to print before exit 1. */
 export class SessionRefused extends Error {}
 
 const refuse = (cause?: unknown) => {
   const line =
-    'the address of the database leads to a pooler that gives each transaction another session (PgBouncer: pool_mode=transaction): use its session mode, or Postgres itself'
+    'the address of the database leads to a pooler that gives each transaction another session (PgBouncer: pool_mode=transaction): use its session mode, or name Postgres itself in DATABASE_DIRECT_URL'
   throw new SessionRefused(line, { cause })
 }
 
@@ -44,6 +44,29 @@ export async function requireSession(url: string): Promise<void> {
     }
   } finally {
     for (const client of clients) client.release(true)
+    await pool.end()
+  }
+}
+
+const WHICH = `select current_database() || ' of ' || pg_postmaster_start_time() as database`
+
+/**
+ * Throws unless both addresses lead to the same database: otherwise requests would be answered from one, and the work of the service would be
+ * done in the other.
+ */
+export async function requireSameDatabase(pooler: string, direct: string): Promise<void> {
+  const [one, other] = await Promise.all([
+    databaseAt({ url: pooler, sharesSessions: true, max: 1, name: 'perennial-session' }),
+    databaseAt({ url: direct, max: 1, name: 'perennial-session' }),
+  ])
+  if (one !== other) throw new SessionRefused('DATABASE_URL and DATABASE_DIRECT_URL lead to different databases')
+}
+
+async function databaseAt(options: PoolOptions): Promise<string> {
+  const pool = connect(options)
+  try {
+    return (await pool.query<{ database: string }>(WHICH)).rows[0]!.database
+  } finally {
     await pool.end()
   }
 }

@@ -1,4 +1,4 @@
-import { beforeCommitOf, isPipelined, type Pool, type Tx } from './connect.ts'
+import { beforeCommitOf, isPipelined, type Pool, sessionsOf, type Tx } from './connect.ts'
 import { isRetryable } from './failures.ts'
 import { collectNotices, forgetNotices, sendNotices } from './notify.ts'
 
@@ -20,7 +20,7 @@ export async function transaction<T>(
   turn?: Turn,
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
-    const tx = await pool.connect()
+    const tx = await (turn ? sessionsOf(pool) : pool).connect()
     let broken: Error | undefined
     try {
       // Before the transaction: inside it, the statement that waits for the lock would take the snapshot, which would be older than what the

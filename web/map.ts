@@ -51,6 +51,7 @@ export const MAP: readonly { group: string; pages: readonly Page[] }[] = [
     group: 'Operate',
     pages: [
       { name: 'operating', title: 'Operating' },
+      { name: 'high-availability', title: 'High availability' },
       { name: 'upgrading', title: 'Upgrading' },
       { name: 'configuration', title: 'Configuration' },
       { name: 'console', title: 'Console' },

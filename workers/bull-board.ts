@@ -4,10 +4,10 @@ import { KoaAdapter } from '@bull-board/koa'
 import { Queue } from 'bullmq'
 import type Koa from 'koa'
 import { kindsKey, queueName, SHARED } from './bullmq.ts'
-import { promptConnection, settled } from './redis.ts'
+import { promptConnection, type RedisServer, settled } from './redis.ts'
 import { watchRedis } from './redis-watch.ts'
 
-export type BullBoardOptions = { url: string; prefix: string; at: string; onError: (error: unknown) => void }
+export type BullBoardOptions = { redis: RedisServer; prefix: string; at: string; onError: (error: unknown) => void }
 
 export type BullBoard = { show: Koa.Middleware; close(): Promise<void> }
 
@@ -15,8 +15,8 @@ export type BullBoard = { show: Koa.Middleware; close(): Promise<void> }
  * Shows the queues of the installation under the address `at`, read-only: there is nothing to retry by hand, because the sweep dispatches
  * again by itself.
  */
-export async function bullBoard({ url, prefix, at, onError }: BullBoardOptions): Promise<BullBoard> {
-  const connection = promptConnection(url)
+export async function bullBoard({ redis, prefix, at, onError }: BullBoardOptions): Promise<BullBoard> {
+  const connection = promptConnection(redis)
   const watch = watchRedis(connection, [connection], { onError })
   const queues = new Map<string, Queue>()
   const adapter = new KoaAdapter()

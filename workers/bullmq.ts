@@ -2,11 +2,14 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Queue as Bull, Worker } from 'bullmq'
 import type { Batch } from '../domain/durable/jobs/sweep.ts'
 import { batchIn, type Queue } from './queue.ts'
-import { patientConnection, promptConnection, settled } from './redis.ts'
+import { patientConnection, promptConnection, type RedisServer, settled } from './redis.ts'
 import { type RedisNews, type RedisState, watchRedis } from './redis-watch.ts'
 
-/** `prefix`: of all keys; the same for all processes of an installation, and for no other installation. */
-export type BullmqOptions = RedisNews & { url: string; prefix?: string; watchMs?: number }
+/**
+ * `prefix`: of all keys; the same for all processes of an installation, and for no other installation. In a cluster it is in braces, so that
+ * all keys are on one node: the scripts of BullMQ use several of them at once.
+ */
+export type BullmqOptions = RedisNews & { redis: RedisServer; prefix?: string; watchMs?: number }
 
 export type BullmqQueue = Queue & { state(): RedisState }
 
@@ -29,10 +32,10 @@ export const SHARED = { prefix: 'perennial', skipVersionCheck: true }
  * The queue over BullMQ on Redis. Redis may be down, at the start or later: an announcement then fails at once, and everything works again
  * when Redis is back.
  */
-export async function bullmqQueue({ url, prefix = SHARED.prefix, watchMs, ...news }: BullmqOptions): Promise<BullmqQueue> {
+export async function bullmqQueue({ redis, prefix = SHARED.prefix, watchMs, ...news }: BullmqOptions): Promise<BullmqQueue> {
   const shared = { ...SHARED, prefix }
-  const announcing = promptConnection(url)
-  const listening = patientConnection(url)
+  const announcing = promptConnection(redis)
+  const listening = patientConnection(redis)
   const queues = new Map<string, { queue: Bull<Batch>; trimmedAt: number }>()
   const workers: Worker[] = []
   const watch = watchRedis(announcing, [announcing, listening.connection], news, watchMs)

@@ -1,5 +1,5 @@
-import type { Redis } from 'ioredis'
 import { periodic } from './periodic.ts'
+import type { Connection } from './redis.ts'
 
 /** Between two looks: a Redis that hangs is noticed within this time and the limit of a command. */
 const PERIOD_MS = 5_000
@@ -30,8 +30,8 @@ export type RedisWatch = {
  * failures lead to a look at once.
  */
 export function watchRedis(
-  asked: Redis,
-  connections: readonly Redis[],
+  asked: Connection,
+  connections: readonly Connection[],
   { onError, onUp = () => {}, onPolicy = () => {} }: RedisNews,
   periodMs: number = PERIOD_MS,
 ): RedisWatch {

@@ -13,7 +13,7 @@ const planned = connect({ url, planOnce: true, pipelined: true })
 const recording = connect({ url, planOnce: true, hashJoins: true })
 const log = pino({ level: 'warn' })
 const onError = (error: unknown) => log.error({ err: error })
-const queue = redis === '' ? await pgBossQueue({ url, onError }) : await bullmqQueue({ url: redis, onError })
+const queue = redis === '' ? await pgBossQueue({ url, onError }) : await bullmqQueue({ redis: { is: 'one', url: redis }, onError })
 const handlers = [automationHandler({ pool, planned, recording, effects: { sendEmail: unexpected, sendPush: unexpected } })]
 const worker = await startWorker({ pool: planned, url, queue, handlers: handlers, log })
 process.once('SIGTERM', async () => {

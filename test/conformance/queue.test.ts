@@ -18,7 +18,10 @@ const batches = (...numbers: number[]): Batch[] => numbers.map(number => ({ numb
 /** Every driver of the seam; each call opens another queue of the same installation. */
 const DRIVERS: [name: string, make: (database: FreshDatabase) => Promise<Queue>][] = [
   ['pg-boss', database => pgBossQueue({ url: database.url, onError: () => {} })],
-  ['bullmq', database => bullmqQueue({ url: redis.url, prefix: new URL(database.url).pathname.slice(1), onError: () => {} })],
+  [
+    'bullmq',
+    database => bullmqQueue({ redis: { is: 'one', url: redis.url }, prefix: new URL(database.url).pathname.slice(1), onError: () => {} }),
+  ],
 ]
 
 describe.each(DRIVERS)('%s', (_name, make) => {

@@ -20,7 +20,11 @@ afterEach(async () => {
 const errors: string[] = []
 const prefix = `test-${randomUUID()}`
 async function queue(): Promise<Queue> {
-  const opened = await bullmqQueue({ url: redis.url, prefix, onError: error => errors.push((error as Error).message) })
+  const opened = await bullmqQueue({
+    redis: { is: 'one', url: redis.url },
+    prefix,
+    onError: error => errors.push((error as Error).message),
+  })
   open.push(opened)
   return opened
 }

@@ -15,7 +15,7 @@ beforeEach(() => void news.splice(0))
 
 async function watched() {
   const queue = await bullmqQueue({
-    url: redis.url,
+    redis: { is: 'one', url: redis.url },
     prefix: `test-${randomUUID()}`,
     watchMs: 50,
     onError: error => news.push(`down: ${(error as Error).message}`),

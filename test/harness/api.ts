@@ -121,6 +121,8 @@ export type TestApiOptions = {
   refreshCounts?: RefreshCounts
   /** The connections of requests, in the place of the test's own. */
   requestPool?: (databaseUrl: string) => Promise<Pool>
+  /** The address of a pooler that gives each transaction another session, for the connections that need no session. */
+  poolerFor?: (databaseUrl: string) => string
   /** In place of the connections for lists. */
   listingPool?: Pool
   requestsAtOnce?: number
@@ -216,14 +218,15 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   // The tests look at what they have done just before.
   const watching = connect({ url: database.url, max: 2 })
   const ready = readiness(watching, 0)
-  const listing = connect({ url: database.url, planOnce: true })
-  const stepping = connect({ url: database.url, max: 2 })
-  const scanning = connect({ url: database.url, max: 10, scans: true })
+  const shared = { url: options.poolerFor?.(database.url) ?? database.url, sharesSessions: options.poolerFor !== undefined }
+  const listing = connect({ ...shared, planOnce: true })
+  const stepping = connect({ ...shared, max: 2 })
+  const scanning = connect({ ...shared, max: 10, scans: true })
   const planned = connect({ url: database.url, planOnce: true, pipelined: true })
   const recording = connect({ url: database.url, planOnce: true, hashJoins: true })
   const out = outgoing({ allowPrivateNetwork: true })
   const reached = storesFor(out, options.reachStores)
-  const requests = await options.requestPool?.(database.url)
+  const requests = options.poolerFor ? connect({ ...shared, sessions: pool }) : await options.requestPool?.(database.url)
   const blocks = blockCutting(pool, error => log.error(error))
   const deps = {
     pool: requests ?? pool,
@@ -234,7 +237,12 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     stepping,
     analytics: null,
     facts: {
-      ...{ pool, scanning, replicas: null as Replicas | null, proceedsRates: options.proceedsRates ?? proceedsRates({}) },
+      ...{
+        pool: options.poolerFor ? requests! : pool,
+        scanning,
+        replicas: null as Replicas | null,
+        proceedsRates: options.proceedsRates ?? proceedsRates({}),
+      },
       ...(options.factsLimitMs !== undefined && { limitMs: options.factsLimitMs }),
       drainMs: options.drainMs ?? 60_000,
     },

@@ -41,7 +41,8 @@ async function binaries(): Promise<{ folder: string; major: number } | undefined
   return undefined
 }
 
-const installed = async () => {
+/** The programs of the oldest supported version; the package is installed where it is missing. */
+export const installedPostgres = async (): Promise<{ folder: string; major: number }> => {
   await requirePackage({
     what: `a Postgres in ${INSTALLED}, of version ${OLDEST_SUPPORTED} or later`,
     packageName: 'postgresql',
@@ -54,7 +55,7 @@ const installed = async () => {
   return (await binaries())!
 }
 
-async function createCluster(initdb: string, cluster: string, account: Account | undefined): Promise<void> {
+export async function createCluster(initdb: string, cluster: string, account: Account | undefined): Promise<void> {
   await mkdir(cluster, { mode: 0o700 })
   if (account) await chown(cluster, account.uid, account.gid)
   const options = ['--username=postgres', '--auth=trust', '--encoding=UTF8', '--locale=C.UTF-8', '--no-sync', '--no-instructions']
@@ -66,7 +67,7 @@ async function createCluster(initdb: string, cluster: string, account: Account |
 
 export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   if (!(await isRun(project, NEEDED_BY))) return
-  const { folder, major } = await installed()
+  const { folder, major } = await installedPostgres()
   const parent = await mkdtemp(join(tmpdir(), 'perennial-debian-'))
   // The server runs under another account. Up to 15 it cannot start in a folder whose parents that account may not pass: it changes to the
   // folder of its program and back.

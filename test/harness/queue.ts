@@ -21,5 +21,5 @@ export function useBullmq(): () => TestRedis {
 /** A queue of the installation on that database: over pg-boss, unless the file has chosen BullMQ. */
 export const testQueue = (databaseUrl: string): Promise<Queue> =>
   redis
-    ? bullmqQueue({ url: redis.url, prefix: new URL(databaseUrl).pathname.slice(1), onError: () => {} })
+    ? bullmqQueue({ redis: { is: 'one', url: redis.url }, prefix: new URL(databaseUrl).pathname.slice(1), onError: () => {} })
     : pgBossQueue({ url: databaseUrl, onError: () => {} })

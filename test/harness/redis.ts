@@ -7,7 +7,9 @@ import { join } from 'node:path'
 import { until } from './until.ts'
 
 export type TestRedis = {
+  /** Without a password. */
   url: string
+  port: number
   /** Starts it again after `stop` or `kill`, on the same port and with the data on disk. */
   start(): Promise<void>
   /** A shutdown, which writes what is in memory. */
@@ -32,24 +34,42 @@ export async function freePort(): Promise<number> {
   return port
 }
 
+/** A long text comes in several pieces: it begins with its length. */
+function isWhole(answer: string): boolean {
+  const [head = '', length] = /^\$(\d+)\r\n/.exec(answer) ?? []
+  return length === undefined || Buffer.byteLength(answer) >= head.length + Number(length) + 2
+}
+
+/** One command on a connection of its own. Resolves to the answer as Redis sends it. */
+export async function redisCommand(port: number, password: string | undefined, command: string): Promise<string> {
+  const socket: Socket = tcp(port, '127.0.0.1')
+  try {
+    await once(socket, 'connect')
+    const answered = async (line: string) => {
+      socket.write(`${line}\r\n`)
+      let answer = ''
+      do answer += String((await once(socket, 'data'))[0])
+      while (!isWhole(answer))
+      return answer
+    }
+    if (password !== undefined) await answered(`AUTH ${password}`)
+    return await answered(command)
+  } finally {
+    socket.destroy()
+  }
+}
+
+/** `args`: more settings, as `--maxmemory 1mb`. `password`: of the user of `execute`. */
+export type TestRedisOptions = { running?: boolean; args?: string[]; password?: string }
+
 /** A Redis of the test's own. `running: false`: only its address exists. */
-export async function startRedis({ running = true } = {}): Promise<TestRedis> {
+export async function startRedis({ running = true, args = [], password }: TestRedisOptions = {}): Promise<TestRedis> {
   const folder = await mkdtemp(join(tmpdir(), 'perennial-redis-'))
   const port = await freePort()
   let child: ChildProcess | undefined
   let ended: Promise<unknown> = Promise.resolve()
 
-  async function execute(command: string): Promise<string> {
-    const socket: Socket = tcp(port, '127.0.0.1')
-    try {
-      await once(socket, 'connect')
-      socket.write(`${command}\r\n`)
-      const [answer] = await once(socket, 'data')
-      return String(answer)
-    } finally {
-      socket.destroy()
-    }
-  }
+  const execute = (command: string) => redisCommand(port, password, command)
 
   // Not `child.kill`: on Deno it sends no second signal.
   function send(signal: NodeJS.Signals): void {
@@ -65,9 +85,11 @@ export async function startRedis({ running = true } = {}): Promise<TestRedis> {
 
   const redis: TestRedis = {
     url: `redis://127.0.0.1:${port}`,
+    port,
     async start() {
       const where = ['--bind', '127.0.0.1', '--port', String(port), '--dir', folder]
-      child = spawn('redis-server', [...where, '--save', '', '--appendonly', 'yes', '--appendfsync', 'everysec'], { stdio: 'ignore' })
+      const durable = ['--save', '', '--appendonly', 'yes', '--appendfsync', 'everysec']
+      child = spawn('redis-server', [...where, ...durable, ...args], { stdio: 'ignore' })
       ended = once(child, 'exit')
       await until('Redis', () =>
         execute('PING').then(

@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { backup } from '../../cli/backup.ts'
 import { connect } from '../../store/connect.ts'
 import { requireSession } from '../../store/session.ts'
+import { transaction } from '../../store/transaction.ts'
 import { call } from '../cli/call.ts'
 import { client } from '../harness/client.ts'
 import { freshDatabase } from '../harness/database.ts'
@@ -58,6 +59,43 @@ test('a pooler that gives each transaction another session is refused in one lin
   }
   const result = await call(backup, [join(env.DATA_DIR, 'backup')], env)
   expect(result).toMatchObject({ code: 1, notes: expect.stringContaining('session mode') })
+})
+
+test('with the address of Postgres itself, the requests of the API share sessions', async () => {
+  const { env, database } = await behind('transaction')
+  const running = await run({ env: { ...env, ROLE: 'api', DATABASE_DIRECT_URL: database.url } })
+  onTestFinished(async () => void (await running.end()))
+  const api = client(running.url, KEY)
+  const answers = await Promise.all(Array.from({ length: 8 }, () => api('POST', '/v4/events', { body: { events: [item()] } })))
+  expect(answers.map(({ body }) => body.created)).toEqual(answers.map(() => 1))
+  const lists = await Promise.all(Array.from({ length: 12 }, () => api('GET', '/v4/events')))
+  // Times are those of UTC, whatever the session is.
+  for (const { body } of lists)
+    expect(body.data.map((event: { happened_at: string }) => event.happened_at)).toEqual(answers.map(() => item().happened_at))
+  expect(running.output()).not.toMatch(/"level":(40|50)/)
+})
+
+test('a statement behind a pooler has its settings, its values and the rows of its own, in and outside of transactions', async () => {
+  const { url } = await behind('transaction')
+  const pool = connect({ url, max: 3, sharesSessions: true, statementTimeoutMs: 7_000 })
+  onTestFinished(() => pool.end())
+  const text = `select current_setting('statement_timeout') as limit, current_setting('timezone') as zone, $1::int as n`
+  const expected = (n: number) => [{ limit: '7s', zone: 'UTC', n }]
+  const alone = await Promise.all([1, 2, 3].map(n => pool.query({ name: 'prepared', text, values: [n] })))
+  expect(alone.map(({ rows }) => rows)).toEqual([1, 2, 3].map(expected))
+  await expect(pool.query('select 1/0')).rejects.toMatchObject({ code: '22012' })
+  const changed = await pool.query('create table told (a timestamptz)')
+  expect(changed).toMatchObject({ command: 'CREATE', rows: [] })
+  await transaction(pool, async tx => {
+    const { rowCount } = await tx.query(`insert into told values ('2026-03-01 10:00+01')`)
+    expect(rowCount).toBe(1)
+    expect((await tx.query({ name: 'prepared', text, values: [4] })).rows).toEqual(expected(4))
+  })
+  expect((await pool.query('select a from told')).rows).toEqual([{ a: '2026-03-01T09:00:00Z' }])
+  // Nothing of it is left in the session, which may be another client's next.
+  const plain = connect({ url, max: 1, sharesSessions: true })
+  expect((await plain.query(`select current_setting('statement_timeout') as limit`)).rows).toEqual([{ limit: '30s' }])
+  await plain.end()
 })
 
 test('a pooler in session mode serves the whole product', async () => {
