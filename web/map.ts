@@ -50,6 +50,7 @@ export const MAP: readonly { group: string; pages: readonly Page[] }[] = [
   {
     group: 'Operate',
     pages: [
+      { name: 'installing', title: 'Installing' },
       { name: 'operating', title: 'Operating' },
       { name: 'configuration', title: 'Configuration' },
       { name: 'console', title: 'Console' },
