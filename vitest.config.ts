@@ -8,7 +8,7 @@ const ALL = ['test/**/*.test.ts']
 const isNamed = parseCLI(['vitest', ...process.argv.slice(2)], { allowUnknownOptions: true }).filter.length > 0
 const filesOf = (names: string[]): string[] => names.map(name => `test/${name}.test.ts`)
 const isDeno = 'Deno' in globalThis
-/** What takes minutes in a browser is run by name: `npm run test:console`. */
+/** What takes minutes in a browser, or builds and breaks whole installations, is run by name: `npm run test:console`, `npm run test:production`. */
 const BY_NAME = [
   'console/automations',
   'console/catalogue',
@@ -24,6 +24,8 @@ const BY_NAME = [
   'console/segments',
   'console/experiments',
   'console/screens',
+  'production/image',
+  'production/release',
 ]
 
 // Of this hour: see test/harness/effort.ts.

@@ -24,6 +24,8 @@ const READ: Record<string, RegExp> = {
   'deploy/prometheus': /\.yaml$/,
   'deploy/grafana': /\.json$/,
 }
+/** What makes generated files, with packages that are not among those that run. */
+const GENERATORS = /(^|\/)generate(\/|\.ts$)/
 const FILES = ['LICENSE', 'package.json', 'start.mjs', 'deploy/healthcheck.mjs']
 const PROGRAMS = ['bin/perennial']
 
@@ -47,7 +49,7 @@ export function layOut(folder: string, postgres: Postgres): void {
     if (existsSync(join(ROOT, path)))
       for (const entry of readdirSync(join(ROOT, path), { recursive: true, withFileTypes: true })) {
         const file = relative(ROOT, join(entry.parentPath, entry.name))
-        if (entry.isFile() && isRead.test(file)) copyFile(join(ROOT, file), join(folder, file))
+        if (entry.isFile() && isRead.test(file) && !GENERATORS.test(file)) copyFile(join(ROOT, file), join(folder, file))
       }
   for (const file of FILES) copyFile(join(ROOT, file), join(folder, file))
   for (const file of PROGRAMS) copyFile(join(ROOT, 'deploy', file), join(folder, file), true)

@@ -129,6 +129,7 @@ export const NEVER_ON_DENO = ['plans/without-statistics']
 /** Folders of which Deno runs no file, and why. */
 export const NODE_ONLY: Record<string, string> = {
   'console/pages': 'what runs in browsers, and its build',
+  deploy: 'files for other programs, and pure functions',
   events: 'statements of Postgres and pure functions',
   growth: 'pure functions',
   house: 'reads sources',
@@ -136,6 +137,7 @@ export const NODE_ONLY: Record<string, string> = {
   isolation: 'asks every operation with the keys of another project: the handlers and statements are the same',
   kernel: 'pure functions',
   plans: 'shows plans of Postgres: they are the same',
+  production: 'runs whole installations by name: they bring Node',
   retry: 'repeats requests: the records of answers are rows of Postgres',
   schemas: 'compares the description with generated files',
   users: 'statements of Postgres',
