@@ -24,6 +24,7 @@ const BY_NAME = [
   'console/segments',
   'console/experiments',
   'console/screens',
+  'production/chart',
   'production/image',
   'production/release',
 ]

@@ -5,7 +5,7 @@ import { join, relative } from 'node:path'
 import { execPath, umask } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { copyFile, copyPackage, copyTree, linkLibraries } from './tree/copy.ts'
+import { copyFile, copyPackage, linkLibraries } from './tree/copy.ts'
 import { NODE_PACKAGE, runningPackages } from './tree/packages.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -39,8 +39,7 @@ export function layOut(folder: string, postgres: Postgres): void {
   const packages = runningPackages(ROOT)
   if (postgres !== 'without') {
     for (const path of packages.postgres) copyPackage(join(ROOT, path), join(folder, path))
-    for (const path of packages.postgres)
-      if (existsSync(join(folder, path, 'native/pg-symlinks.json'))) linkLibraries(join(folder, path))
+    for (const path of packages.postgres) if (existsSync(join(folder, path, 'native/pg-symlinks.json'))) linkLibraries(join(folder, path))
   }
   if (postgres === 'only') return
   if (!existsSync(join(ROOT, 'web/console/dist/manifest.json'))) throw new Error('the console is not built: npm run build:console')

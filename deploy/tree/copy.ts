@@ -1,9 +1,21 @@
-import { chmodSync, constants, copyFileSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync } from 'node:fs'
+import {
+  chmodSync,
+  constants,
+  copyFileSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { isRead, type Manifest, otherBuilds } from './unread.ts'
+import { withoutSymbols } from './without-symbols.ts'
 
 /** Copies a file, a link or a folder with all in it that `isWanted`, by the path below `from`. Modes become 0644 and 0755, whatever the umask was. */
-export function copyTree(from: string, to: string, isWanted: (path: string) => boolean = () => true): void {
+function copyTree(from: string, to: string, isWanted: (path: string) => boolean): void {
   const visit = (path: string) => {
     const [source, target] = [join(from, path), join(to, path)]
     const found = lstatSync(source)
@@ -19,7 +31,9 @@ export function copyTree(from: string, to: string, isWanted: (path: string) => b
 
 export function copyFile(source: string, target: string, isProgram = (lstatSync(source).mode & 0o100) !== 0): void {
   mkdirSync(dirname(target), { recursive: true, mode: 0o755 })
-  copyFileSync(source, target, constants.COPYFILE_FICLONE)
+  const cut = /(^|\/)node$|\.(node|so)$/.test(source) ? withoutSymbols(readFileSync(source)) : null
+  if (cut) writeFileSync(target, cut)
+  else copyFileSync(source, target, constants.COPYFILE_FICLONE)
   chmodSync(target, isProgram ? 0o755 : 0o644)
 }
 
@@ -36,7 +50,6 @@ export function linkLibraries(postgres: string): void {
   const links = JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8')) as { source: string; target: string }[]
   for (const { source, target } of links) {
     const path = join(postgres, target)
-    if (lstatSync(path, { throwIfNoEntry: false }) === undefined)
-      symlinkSync(basename(source), path)
+    if (lstatSync(path, { throwIfNoEntry: false }) === undefined) symlinkSync(basename(source), path)
   }
 }

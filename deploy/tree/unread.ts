@@ -2,16 +2,19 @@ import { posix } from 'node:path'
 
 /** What is for compilers, debuggers and readers. Node runs no TypeScript below node_modules, so `.ts` is among it. */
 const KINDS = /\.([cm]?tsx?|map|md|markdown|h|hpp|c|cc|cpp|a|o|gypi?|tsbuildinfo|flow)$/i
-/** Folders at the top of a package with its tests, samples and manuals. */
+/** Folders at the top of a package, or of what it builds, with its tests, samples and manuals. */
 const FOLDERS = new Set(['test', 'tests', '__tests__', 'benchmark', 'benchmarks', 'example', 'examples', 'coverage', 'man', '.github'])
+/** Builds for pages that load a script by its address. */
+const FOR_PAGES = /(^|\/)(umd|iife|amd|cjs-browser|build\/global)\/|[.-]min\.js$/
 /** Conditions of `exports` by which Node never chooses. */
 const OTHER_RUNTIMES = /^(types|typings|browser|deno|bun|worker|workerd|edge-light|react-native|module|esnext|es2015|development|source)/
 
-export type Manifest = { name?: string; main?: string; exports?: unknown; imports?: unknown } & Record<string, unknown>
+export type Manifest = { name?: string; main?: unknown; exports?: unknown; imports?: unknown } & Record<string, unknown>
 
 /** Whether Node reads the file, by its path in its package. Licences stay. */
 export const isRead = (path: string): boolean =>
-  /(^|\/)(licen[cs]e|notice|copying)[^/]*$/i.test(path) || !(KINDS.test(path) || FOLDERS.has(path.split('/')[0]!))
+  /(^|\/)(licen[cs]e|notice|copying)[^/]*$/i.test(path) ||
+  !(KINDS.test(path) || FOR_PAGES.test(path) || FOLDERS.has(path.replace(/^dist\//, '').split('/')[0]!))
 
 /** Files that `exports` names, by whether Node may choose them. */
 function targetsIn(exported: unknown, isOurs = true): { ours: string[]; others: string[] } {
@@ -31,7 +34,11 @@ const isWithin = (path: string, folder: string): boolean => path === folder || p
 export function otherBuilds(manifest: Manifest): string[] {
   const { ours, others } = targetsIn(manifest.exports)
   if ([...ours, ...others].some(target => target.includes('*'))) return []
-  const entries = [...ours, ...targetsIn(manifest.imports).ours, manifest.main ?? (ours.length > 0 ? ours[0]! : './index.js')]
+  const entries = [
+    ...ours,
+    ...targetsIn(manifest.imports).ours,
+    typeof manifest.main === 'string' ? manifest.main : (ours[0] ?? './index.js'),
+  ]
   const named = ['module', 'esnext', 'es2015', 'jsnext:main', 'browser'].flatMap(field =>
     typeof manifest[field] === 'string' ? [manifest[field] as string] : [],
   )

@@ -3,7 +3,9 @@ import { join } from 'node:path'
 import Ajv from 'ajv'
 import { expect, test } from 'vitest'
 import { parse as parseYaml } from 'yaml'
-import { chartIn, laidOver } from './chart/render.ts'
+import { faultsOf } from './chart/kubernetes.ts'
+import { chartIn, laidOver, type Values } from './chart/render.ts'
+import { ALL, BUCKET } from './chart/values.ts'
 import { configOf } from './settings.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -11,29 +13,13 @@ const FOLDER = join(ROOT, 'deploy/helm/perennial')
 const read = (name: string) => readFileSync(join(FOLDER, name), 'utf8')
 const chart = chartIn(FOLDER)
 
-type Values = Record<string, unknown>
 // biome-ignore lint/suspicious/noExplicitAny: resources of every kind; the schemas of Kubernetes describe them
 type Resource = any
 
-const BUCKET = { publicUrl: 'https://perennial.example.org', existingSecret: 'perennial', env: { S3_BUCKET: 'exports', S3_REGION: 'eu-central-1' } }
-/** Everything that can be switched on. */
-const ALL: Values = {
-  ...{ publicUrl: 'https://perennial.example.org', existingSecret: 'perennial', imagePullSecrets: [{ name: 'registry' }] },
-  secretKeys: ['APP_SECRET', 'DATABASE_URL', 'BOOTSTRAP_SECRET_KEY'],
-  files: { existingClaim: 'perennial-files' },
-  api: { autoscaling: { enabled: true } },
-  worker: { autoscaling: { enabled: true, overdue: { enabled: true } } },
-  ingress: { enabled: true, className: 'nginx', host: 'perennial.example.org', tlsSecret: 'perennial-tls', annotations: { 'example.org/a': 'b' } },
-  networkPolicy: { apiFrom: [{ namespaceSelector: {} }], metricsFrom: [{ podSelector: { matchLabels: { app: 'prometheus' } } }] },
-  serviceMonitor: { enabled: true, labels: { release: 'prometheus' } },
-  prometheusRule: { enabled: true, labels: { release: 'prometheus' } },
-  nodeSelector: { 'kubernetes.io/arch': 'amd64' },
-  tolerations: [{ key: 'a', operator: 'Exists' }],
-  affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [] } },
-}
 const [few, all] = [BUCKET, ALL].map(values => chart.documents(values) as Resource[])
 const named = (resources: Resource[]) => resources.map(({ kind, metadata }) => `${kind}/${metadata.name}`)
-const pods = (resources: Resource[]) => resources.filter(({ kind }) => /^(Deployment|Job)$/.test(kind)).map(({ spec }) => spec.template.spec)
+const pods = (resources: Resource[]) =>
+  resources.filter(({ kind }) => /^(Deployment|Job)$/.test(kind)).map(({ spec }) => spec.template.spec)
 
 test('the chart makes what it says, and no more', () => {
   expect(named(few!)).toEqual([
@@ -47,7 +33,11 @@ test('the chart makes what it says, and no more', () => {
     'Deployment/perennial-worker',
   ])
   const rules = existsSync(join(FOLDER, 'files/rules.yaml')) ? ['PrometheusRule/perennial'] : []
-  expect(named(all!).filter(name => !named(few!).includes(name)).sort()).toEqual([
+  expect(
+    named(all!)
+      .filter(name => !named(few!).includes(name))
+      .sort(),
+  ).toEqual([
     'HorizontalPodAutoscaler/perennial-api',
     'HorizontalPodAutoscaler/perennial-worker',
     'Ingress/perennial',
@@ -56,9 +46,24 @@ test('the chart makes what it says, and no more', () => {
   ])
 })
 
+test('every resource is one by the types of Kubernetes and of the Prometheus operator', async () => {
+  expect(await faultsOf([...few!, ...all!])).toEqual([])
+  // It finds a mistake, whatever its depth.
+  const wrong = structuredClone([...few!, ...all!])
+  for (const { kind, spec } of wrong) {
+    if (kind === 'Deployment') spec.template.spec.containers[0].readinessProbe.httpGett = {}
+    if (kind === 'ServiceMonitor') spec.endpoints[0].intervall = '1s'
+  }
+  const faults = (await faultsOf(wrong)).join()
+  for (const field of ['httpGett', 'intervall']) expect(faults).toContain(field)
+}, 60_000)
+
 test('pods have no right that the service does not need', () => {
   for (const pod of [...pods(few!), ...pods(all!)]) {
-    expect(pod).toMatchObject({ automountServiceAccountToken: false, securityContext: { runAsNonRoot: true, runAsUser: 10001, seccompProfile: { type: 'RuntimeDefault' } } })
+    expect(pod).toMatchObject({
+      automountServiceAccountToken: false,
+      securityContext: { runAsNonRoot: true, runAsUser: 10001, seccompProfile: { type: 'RuntimeDefault' } },
+    })
     for (const { securityContext } of pod.containers)
       expect(securityContext).toEqual({ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } })
   }
@@ -88,7 +93,13 @@ test('what selects pods finds those of its own role, and a number of pods is not
       }
       const selected = kind === 'PodDisruptionBudget' ? spec.selector.matchLabels : kind === 'Service' ? spec.selector : undefined
       if (selected && metadata.name !== 'perennial-metrics')
-        expect(resources.filter(one => one.kind === 'Deployment' && Object.entries(selected).every(([label, value]) => one.spec.template.metadata.labels[label] === value))).toHaveLength(1)
+        expect(
+          resources.filter(
+            one =>
+              one.kind === 'Deployment' &&
+              Object.entries(selected).every(([label, value]) => one.spec.template.metadata.labels[label] === value),
+          ),
+        ).toHaveLength(1)
     }
 })
 
@@ -104,8 +115,8 @@ test('values that make no sense are refused by the schema, and the command of th
     { ...BUCKET, publicUrl: 'perennial.example.org' },
     { ...BUCKET, existingSecret: '' },
     { ...BUCKET, secretKeys: ['APP_SECRET'] },
-    { ...BUCKET, env: { ...BUCKET.env, ROLE: 'all' } },
-    { ...BUCKET, env: { ...BUCKET.env, LEASE_SECONDS: 30 } },
+    { ...BUCKET, env: { S3_BUCKET: 'exports', ROLE: 'all' } },
+    { ...BUCKET, env: { S3_BUCKET: 'exports', LEASE_SECONDS: 30 } },
     { ...BUCKET, api: { replicas: 0 } },
     { ...BUCKET, ingress: { enabled: true } },
     { ...BUCKET, replicas: 3 },

@@ -38,9 +38,12 @@ test('systemd understands every line of the units', async () => {
   expect(stderr.split('\n').filter(line => line.includes(folder))).toEqual([])
   // It finds a mistake.
   const wrong = join(folder, 'wrong.service')
-  writeFileSync(wrong, read('perennial.service').replace('ProtectSystem=strict', 'ProtectSystem=stricd').replaceAll('/opt/perennial', join(folder, 'opt')))
+  writeFileSync(
+    wrong,
+    read('perennial.service').replace('ProtectSystem=strict', 'ProtectSystem=stricd').replaceAll('/opt/perennial', join(folder, 'opt')),
+  )
   const found = await run('systemd-analyze', ['verify', '--man=no', wrong]).catch(error => error)
-  expect(found.stderr).toContain('ProtectSystem')
+  expect(found.stderr).toContain('Failed to parse')
 })
 
 test.each(UNITS)('%s exposes little', async name => {
@@ -56,12 +59,17 @@ test.each([
   ['perennial-api@.service', 'api'],
   ['perennial-worker@.service', 'worker'],
 ])('the service understands the environment of %s', (name, role) => {
-  const lines = [...read('perennial.env.example').matchAll(/^([A-Z_0-9]+)=(.*)$/gm), ...read(name).matchAll(/(?:^Environment=| )([A-Z_0-9]+)=(\S*)/gm)]
+  const lines = [
+    ...read('perennial.env.example').matchAll(/^([A-Z_0-9]+)=(.*)$/gm),
+    ...read(name).matchAll(/(?:^Environment=| )([A-Z_0-9]+)=(\S*)/gm),
+  ]
   const env = Object.fromEntries(lines.map(([, variable, value]) => [variable!, value!.replace('%i', '8081').replace('%d', '/run')]))
   expect(configOf(env)).toMatchObject({ role, dataDir: '/var/lib/perennial', host: '127.0.0.1', trustedProxies: 1 })
 })
 
 test('every variable that the example leaves out is known as well', () => {
-  const env = Object.fromEntries([...read('perennial.env.example').matchAll(/^#?([A-Z_0-9]+)=(.*)$/gm)].map(([, name, value]) => [name!, value!]))
+  const env = Object.fromEntries(
+    [...read('perennial.env.example').matchAll(/^#?([A-Z_0-9]+)=(.*)$/gm)].map(([, name, value]) => [name!, value!]),
+  )
   expect(configOf(env)).toMatchObject({ redisUrl: 'redis://127.0.0.1:6379', s3: { bucket: 'perennial-exports' } })
 })

@@ -1,5 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -22,12 +21,24 @@ test.each([
 
 test.each([
   ['a build for bundlers beside the one for Node', { main: 'dist-cjs/index.js', module: 'dist-es/index.js' }, ['dist-es']],
-  ['both inside one folder', { main: 'build/src/index.js', module: 'build/esm/index.js', esnext: 'build/esnext/index.js' }, ['build/esm', 'build/esnext']],
-  ['conditions', { exports: { '.': { browser: './web/a.js', types: './types/a.d.ts', import: './esm/a.js', require: './cjs/a.js' } } }, ['types', 'web']],
+  [
+    'both inside one folder',
+    { main: 'build/src/index.js', module: 'build/esm/index.js', esnext: 'build/esnext/index.js' },
+    ['build/esm', 'build/esnext'],
+  ],
+  [
+    'conditions',
+    { exports: { '.': { browser: './web/a.js', types: './types/a.d.ts', import: './esm/a.js', require: './cjs/a.js' } } },
+    ['types', 'web'],
+  ],
   ['a nested condition', { exports: { '.': { import: { browser: './web/a.js', default: './esm/a.js' } } } }, ['web']],
   ['the same folder for both', { main: 'dist/a.cjs', module: 'dist/a.mjs' }, []],
   ['a folder above that of Node', { main: 'dist/node/a.js', module: 'dist/a.mjs' }, []],
-  ['patterns, by which anything may be loaded', { exports: { './*': './esm/*.js', '.': { browser: './web/a.js', default: './a.js' } } }, []],
+  [
+    'patterns, by which anything may be loaded',
+    { exports: { './*': './esm/*.js', '.': { browser: './web/a.js', default: './a.js' } } },
+    [],
+  ],
   ['the top of the package', { main: 'index.js', module: './index.mjs' }, []],
   ['no main', { module: 'es/index.js' }, ['es']],
 ])('builds that Node never loads: %s', (_, manifest, expected) => {

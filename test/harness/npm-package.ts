@@ -1,38 +1,50 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
+const KEPT = join(import.meta.dirname, '../../node_modules/.cache/packages-of-tests')
 
 /** A package of npm that only tests read. `integrity`: as the registry states it; another content is refused. */
 export type Fetched = { name: string; version: string; integrity: string }
+type Packed = { name: string; filename: string }[]
+
+const folderOf = ({ name, version }: Fetched) => join(KEPT, `${name.replaceAll('/', '+')}@${version}`)
 
 /**
- * The folder with the content of the package. It is fetched once for a machine and never installed: nothing of it runs but what a test imports.
- * Whoever finds a half of it left by a killed test fetches it again, as only a whole one gets its name.
+ * Folders with the contents of packages. They are fetched once, and not installed: nothing of them runs, unless a test does. What a killed test has
+ * left is no folder of a package, as only a whole one gets its name.
  */
-export async function npmPackage({ name, version, integrity }: Fetched): Promise<string> {
-  const parent = join(tmpdir(), `perennial-packages-${process.getuid?.() ?? 0}`)
-  const folder = join(parent, `${name.replaceAll('/', '+')}@${version}`)
-  if (existsSync(folder)) return folder
-  mkdirSync(parent, { recursive: true, mode: 0o700 })
-  const draft = mkdtempSync(join(parent, '.draft-'))
+export async function npmPackages(wanted: Fetched[]): Promise<string[]> {
+  const missing = wanted.filter(one => !existsSync(folderOf(one)))
+  if (missing.length > 0) await fetch(missing)
+  return wanted.map(folderOf)
+}
+
+async function fetch(missing: Fetched[]): Promise<void> {
+  mkdirSync(KEPT, { recursive: true })
+  const draft = mkdtempSync(join(KEPT, '.draft-'))
   try {
-    const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', draft, `${name}@${version}`], { cwd: draft })
-    const archive = join(draft, (JSON.parse(stdout) as { filename: string }[])[0]!.filename)
-    const found = `sha512-${createHash('sha512').update(readFileSync(archive)).digest('base64')}`
-    if (found !== integrity) throw new Error(`${name}@${version} has the content ${found}, and not ${integrity}`)
-    await run('tar', ['-xzf', archive, '-C', draft])
-    try {
-      renameSync(join(draft, 'package'), folder)
-    } catch (error) {
-      // Another file was quicker.
-      if (!existsSync(folder)) throw error
+    const specs = missing.map(({ name, version }) => `${name}@${version}`)
+    const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', draft, ...specs], { cwd: draft, maxBuffer: 2 ** 26 })
+    const packed = JSON.parse(stdout) as Packed
+    for (const one of missing) {
+      const archive = join(draft, packed.find(({ name }) => name === one.name)!.filename)
+      const found = `sha512-${createHash('sha512').update(readFileSync(archive)).digest('base64')}`
+      if (found !== one.integrity) throw new Error(`${one.name}@${one.version} has the content ${found}, and not ${one.integrity}`)
+      await run('tar', ['-xzf', archive, '-C', draft])
+      // Not every package calls its folder "package".
+      const [top = ''] = (await run('tar', ['-tzf', archive], { maxBuffer: 2 ** 26 })).stdout.split('/')
+      try {
+        renameSync(join(draft, top), folderOf(one))
+      } catch (error) {
+        // Another process was quicker.
+        if (!existsSync(folderOf(one))) throw error
+        rmSync(join(draft, top), { recursive: true })
+      }
     }
-    return folder
   } finally {
     rmSync(draft, { recursive: true, force: true })
   }

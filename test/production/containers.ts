@@ -37,7 +37,11 @@ export async function startContainers(): Promise<Containers> {
   const buildah = (...args: string[]) => command('buildah', ...args)
 
   const base = join(folder, 'base.tar')
-  await run('mmdebstrap', ['--variant=minbase', '--include=libstdc++6,ca-certificates', SUITE, base, '/etc/apt/sources.list.d/debian.sources'], { env, maxBuffer: 2 ** 26 })
+  await run(
+    'mmdebstrap',
+    ['--variant=minbase', '--include=libstdc++6,ca-certificates', SUITE, base, '/etc/apt/sources.list.d/debian.sources'],
+    { env, maxBuffer: 2 ** 26 },
+  )
   const imageOf = async (name: string, from: string, add: (container: string) => Promise<unknown>) => {
     const container = (await buildah('from', '--name', `making-${name}`, from)).stdout.trim()
     await add(container)
@@ -58,7 +62,14 @@ export async function startContainers(): Promise<Containers> {
   return {
     folder,
     async build(target) {
-      const settings = ['--build-arg', 'BASE=localhost/base', '--build-arg', 'BUILDER=localhost/builder', '--build-arg', 'VERSION=0.0.0-test']
+      const settings = [
+        '--build-arg',
+        'BASE=localhost/base',
+        '--build-arg',
+        'BUILDER=localhost/builder',
+        '--build-arg',
+        'VERSION=0.0.0-test',
+      ]
       const secrets = ['--secret', `id=ca,src=${AUTHORITIES}`]
       const image = `localhost/perennial-${target}`
       await buildah(

@@ -27,7 +27,8 @@ export async function expectServed(url: string, key: string): Promise<void> {
   const get = (path: string) => fetch(url + path)
   expect((await get('/healthz')).status).toBe(200)
   await until('/readyz', async () => ((await get('/readyz')).status === 200 ? true : undefined))
-  for (const path of [...PAGES, ...FILES, '/docs/screens/overview.png', '/v4/openapi.json']) expect([path, (await get(path)).status]).toEqual([path, 200])
+  for (const path of [...PAGES, ...FILES, '/docs/screens/overview.png', '/v4/openapi.json'])
+    expect([path, (await get(path)).status]).toEqual([path, 200])
 
   const page = await get('/console')
   expect([page.status, page.headers.get('content-type')]).toEqual([200, expect.stringContaining('text/html')])

@@ -3,9 +3,9 @@ import { chmod, chown, mkdir, readdir, readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { processesBelow } from '../embedded/processes.ts'
 import { freshDatabase } from '../harness/database.ts'
 import { until } from '../harness/until.ts'
-import { processesBelow } from '../embedded/processes.ts'
 import { type Containers, startContainers } from './containers.ts'
 import { expectServed, expectWholeInside, INSIDE } from './expect-served.ts'
 
@@ -40,10 +40,12 @@ async function volume(name: string): Promise<string> {
 
 const STRICT = ['--read-only', '--read-only-tmpfs=false', '--tmpfs', '/tmp', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges']
 
-/** Starts a container on the network of the host, as the test has no other, and none of its own control group. */
+/** On the network of the host, as the test has no other, without a control group, and with limits that this process may set. */
+const HOST = ['--network', 'host', '--cgroups=disabled', '--ulimit', 'nofile=1024:1024', '--ulimit', 'nproc=1024:1024']
+
 async function start(name: string, image: string, data: string, env: Record<string, string>, ...args: string[]): Promise<void> {
   const variables = Object.entries(env).flatMap(([variable, value]) => ['--env', `${variable}=${value}`])
-  const where = ['--network', 'host', '--cgroups=disabled', '--volume', `${data}:/data`]
+  const where = [...HOST, '--volume', `${data}:/data`]
   await containers.podman('run', '--detach', '--name', name, ...STRICT, ...where, ...variables, image, ...args)
 }
 const logs = async (name: string) => (await containers.podman('logs', name)).stdout
@@ -54,8 +56,15 @@ test('the images say what they are, run as a user without rights, and are small'
   const [{ Config: config, Size: size }] = JSON.parse((await containers.podman('image', 'inspect', images.perennial)).stdout)
   const [{ Size: base }] = JSON.parse((await containers.podman('image', 'inspect', 'localhost/base')).stdout)
   const [{ Size: whole }] = JSON.parse((await containers.podman('image', 'inspect', images['all-in-one'])).stdout)
-  console.log(`beside the base of ${Math.round(base / 1e6)} MB: perennial ${Math.round((size - base) / 1e6)} MB, all-in-one ${Math.round((whole - base) / 1e6)} MB`)
-  expect(config).toMatchObject({ User: '10001:10001', StopSignal: 'SIGTERM', Entrypoint: ['/app/bin/node', '/app/start.mjs'], Volumes: { '/data': {} } })
+  console.log(
+    `beside the base of ${Math.round(base / 1e6)} MB: perennial ${Math.round((size - base) / 1e6)} MB, all-in-one ${Math.round((whole - base) / 1e6)} MB`,
+  )
+  expect(config).toMatchObject({
+    User: '10001:10001',
+    StopSignal: 'SIGTERM',
+    Entrypoint: ['/app/bin/node', '/app/start.mjs'],
+    Volumes: { '/data': {} },
+  })
   expect(config.Labels).toMatchObject({ 'org.opencontainers.image.title': 'Perennial', 'org.opencontainers.image.version': '0.0.0-test' })
   expect((size - base) / 1e6).toBeLessThan(MOST_MB)
 })
@@ -67,7 +76,17 @@ test('API and worker serve a database of their own, read-only, and end by a SIGT
   const env = { DATABASE_URL: database.url, APP_SECRET: 'a secret for tests only, long enough', BOOTSTRAP_SECRET_KEY: KEY }
   const of = (role: string) => ({ ...env, ROLE: role, PORT: String(port), HOST: '127.0.0.1', PUBLIC_URL: `http://127.0.0.1:${port}` })
   try {
-    await containers.podman('run', '--name', 'migrate', ...STRICT, '--network', 'host', '--cgroups=disabled', ...Object.entries(env).flatMap(([name, value]) => ['--env', `${name}=${value}`]), images.perennial, 'cli', 'migrate')
+    await containers.podman(
+      'run',
+      '--name',
+      'migrate',
+      ...STRICT,
+      ...HOST,
+      ...Object.entries(env).flatMap(([name, value]) => ['--env', `${name}=${value}`]),
+      images.perennial,
+      'cli',
+      'migrate',
+    )
     expect(await logs('migrate')).toMatch(/The database is at version \d+/)
     await start('api', images.perennial, data, { ...of('api'), METRICS_PORT: String(metrics) })
     await start('worker', images.perennial, data, of('worker'))
@@ -95,7 +114,8 @@ test('all-in-one keeps its database in the volume, also when it is killed, and l
   const port = await freePort()
   const env = { PORT: String(port), HOST: '127.0.0.1' }
   const url = `http://127.0.0.1:${port}`
-  const isReady = () => until('the service', async () => ((await fetch(`${url}/readyz`).catch(() => null))?.status === 200 ? true : undefined))
+  const isReady = () =>
+    until('the service', async () => ((await fetch(`${url}/readyz`).catch(() => null))?.status === 200 ? true : undefined))
   try {
     await start('alone', images['all-in-one'], data, env)
     await isReady()
@@ -109,7 +129,7 @@ test('all-in-one keeps its database in the volume, also when it is killed, and l
     await containers.podman('start', 'alone')
     await isReady()
     const answer = await fetch(`${url}/v4/events?limit=100`, { headers: { Authorization: `Bearer ${key}` } })
-    expect((await answer.json()).data).toHaveLength(20)
+    expect(((await answer.json()) as { data: unknown[] }).data).toHaveLength(20)
 
     await containers.podman('stop', '--time', '60', 'alone')
     expect(await exitCode('alone')).toBe(0)

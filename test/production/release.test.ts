@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { getuid } from 'node:process'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { until } from '../harness/until.ts'
 import { processesBelow } from '../embedded/processes.ts'
+import { until } from '../harness/until.ts'
 import { expectServed, expectWholeInside, INSIDE } from './expect-served.ts'
 
 const run = promisify(execFile)
@@ -46,7 +46,11 @@ test('its checksums hold, and the list of packages names what is in it', async (
 test('the same sources give the same archive', async () => {
   await run(process.execPath, ['deploy/release.ts', join(folder, 'two')], { cwd: ROOT })
   const [one, two] = await Promise.all(
-    ['one', 'two'].map(async name => createHash('sha256').update(await readFile(join(folder, name, archive))).digest('hex')),
+    ['one', 'two'].map(async name =>
+      createHash('sha256')
+        .update(await readFile(join(folder, name, archive)))
+        .digest('hex'),
+    ),
   )
   expect(one).toBe(two)
 }, 600_000)

@@ -1,6 +1,9 @@
 // The part of Go templates that our chart uses, so that it can be rendered where there is no helm. What it does not know, it refuses.
 
-export type Operand = { is: 'value'; value: unknown } | { is: 'path'; from: '.' | '$' | `$${string}`; names: string[] } | { is: 'pipe'; pipe: Pipe }
+export type Operand =
+  | { is: 'value'; value: unknown }
+  | { is: 'path'; from: '.' | '$' | `$${string}`; names: string[] }
+  | { is: 'pipe'; pipe: Pipe }
 export type Command = { name: string | null; args: Operand[] }
 export type Pipe = Command[]
 export type Branch = { when: Pipe | null; body: Node[] }
@@ -54,7 +57,8 @@ export function pipeOf(text: string): Pipe {
       const command = commands.at(-1)!
       if (token === '|') commands.push({ name: null, args: [] })
       else if (token === '(') command.args.push({ is: 'pipe', pipe: parse() })
-      else if (command.name === null && command.args.length === 0 && /^[a-zA-Z]+$/.test(token) && !/^(true|false)$/.test(token)) command.name = token
+      else if (command.name === null && command.args.length === 0 && /^[a-zA-Z]+$/.test(token) && !/^(true|false)$/.test(token))
+        command.name = token
       else command.args.push(operandOf(token))
     }
     return commands

@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parse as parseYaml, parseAllDocuments, stringify } from 'yaml'
+import { parseAllDocuments, parse as parseYaml, stringify } from 'yaml'
 import { type Node, type Operand, type Pipe, parse } from './parse.ts'
 
 type Scope = { dot: unknown; variables: Map<string, unknown> }
-type Values = Record<string, unknown>
+export type Values = Record<string, unknown>
 
 const isTrue = (value: unknown): boolean =>
   Array.isArray(value) ? value.length > 0 : typeof value === 'object' && value !== null ? Object.keys(value).length > 0 : Boolean(value)
@@ -47,7 +47,7 @@ export function chartIn(folder: string): Chart {
     or: (...values: unknown[]) => values.find(isTrue) ?? values.at(-1),
   }
 
-  const valueOf = (operand: Operand, scope: Scope): unknown => {
+  const operandValue = (operand: Operand, scope: Scope): unknown => {
     if (operand.is === 'value') return operand.value
     if (operand.is === 'pipe') return evaluate(operand.pipe, scope)
     const { from, names } = operand
@@ -57,7 +57,7 @@ export function chartIn(folder: string): Chart {
   const evaluate = (pipe: Pipe, scope: Scope): unknown =>
     pipe.reduce<{ value?: unknown; isFirst: boolean }>(
       ({ value, isFirst }, { name, args }) => {
-        const given = [...args.map(arg => valueOf(arg, scope)), ...(isFirst ? [] : [value])]
+        const given = [...args.map(arg => operandValue(arg, scope)), ...(isFirst ? [] : [value])]
         if (name !== null) {
           const known = functions[name]
           if (!known) throw new Error(`the renderer does not know the function ${name}`)
@@ -98,7 +98,9 @@ export function chartIn(folder: string): Chart {
       case 'range': {
         const [first] = node.branches
         const over = evaluate(first!.when!, scope)
-        const entries = Array.isArray(over) ? [...over.entries()] : Object.entries((over ?? {}) as Values).sort(([a], [b]) => (a < b ? -1 : 1))
+        const entries = Array.isArray(over)
+          ? [...over.entries()]
+          : Object.entries((over ?? {}) as Values).sort(([a], [b]) => (a < b ? -1 : 1))
         return entries
           .map(([key, value]) => {
             const variables = new Map(scope.variables)
