@@ -34,15 +34,13 @@ async function fetch(missing: Fetched[]): Promise<void> {
       const archive = join(draft, packed.find(({ name }) => name === one.name)!.filename)
       const found = `sha512-${createHash('sha512').update(readFileSync(archive)).digest('base64')}`
       if (found !== one.integrity) throw new Error(`${one.name}@${one.version} has the content ${found}, and not ${one.integrity}`)
-      await run('tar', ['-xzf', archive, '-C', draft])
-      // Not every package calls its folder "package".
-      const [top = ''] = (await run('tar', ['-tzf', archive], { maxBuffer: 2 ** 26 })).stdout.split('/')
+      const whole = mkdtempSync(join(draft, 'package-'))
+      await run('tar', ['-xzf', archive, '-C', whole, '--strip-components=1'])
       try {
-        renameSync(join(draft, top), folderOf(one))
+        renameSync(whole, folderOf(one))
       } catch (error) {
         // Another process was quicker.
         if (!existsSync(folderOf(one))) throw error
-        rmSync(join(draft, top), { recursive: true })
       }
     }
   } finally {

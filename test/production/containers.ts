@@ -27,7 +27,7 @@ export type Containers = {
  * come from where this machine gets them.
  */
 export async function startContainers(): Promise<Containers> {
-  for (const command of ['buildah', 'podman', 'mmdebstrap', 'crun']) await requireCommand(command)
+  for (const command of ['buildah', 'podman', 'mmdebstrap', 'runc']) await requireCommand(command)
   const folder = await mkdtemp(join(tmpdir(), 'perennial-containers-'))
   const storage = ['--root', join(folder, 'storage'), '--runroot', join(folder, 'run'), '--storage-driver', 'overlay']
   const policy = join(folder, 'policy.json')
@@ -78,7 +78,7 @@ export async function startContainers(): Promise<Containers> {
       )
       return image
     },
-    podman: (...args) => command('podman', '--cgroup-manager', 'cgroupfs', ...args),
+    podman: (...args) => command('podman', '--cgroup-manager', 'cgroupfs', '--runtime', 'runc', ...args),
     async end() {
       await command('podman', 'rm', '--all', '--force').catch(() => {})
       await buildah('rm', '--all').catch(() => {})

@@ -40,8 +40,8 @@ async function volume(name: string): Promise<string> {
 
 const STRICT = ['--read-only', '--read-only-tmpfs=false', '--tmpfs', '/tmp', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges']
 
-/** On the network of the host, as the test has no other, without a control group, and with limits that this process may set. */
-const HOST = ['--network', 'host', '--cgroups=disabled', '--ulimit', 'nofile=1024:1024', '--ulimit', 'nproc=1024:1024']
+/** On the network of the host, as the test has no other, with limits that this process may set. */
+const HOST = ['--network', 'host', '--ulimit', 'nofile=1024:1024', '--ulimit', 'nproc=1024:1024']
 
 async function start(name: string, image: string, data: string, env: Record<string, string>, ...args: string[]): Promise<void> {
   const variables = Object.entries(env).flatMap(([variable, value]) => ['--env', `${variable}=${value}`])
