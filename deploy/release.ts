@@ -13,8 +13,15 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 /** Of an archive that is made outside of a clone: 1980, the earliest time that every archiver knows. */
 const NO_COMMIT = 315_532_800
 
-const run = (command: string, args: string[]): string =>
-  execFileSync(command, args, { cwd: ROOT, encoding: 'utf8', maxBuffer: 2 ** 28, stdio: ['ignore', 'pipe', 'inherit'] })
+/** `production`: React is built for users. For npm it would leave out packages that a tool of development needs as well. */
+const run = (command: string, args: string[], NODE_ENV = ''): string =>
+  execFileSync(command, args, {
+    cwd: ROOT,
+    encoding: 'utf8',
+    maxBuffer: 2 ** 28,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, NODE_ENV },
+  })
 
 /** The time that all files have: of the last commit, or as the variable says that builds of many projects know. */
 function timeOfSources(): number {
@@ -42,7 +49,7 @@ async function release(folder: string): Promise<string[]> {
   const seconds = timeOfSources()
   const files = [`${name}.tar.gz`, `perennial-${version}.cdx.json`].map(file => join(folder, file))
   const [archive, list] = files as [string, string]
-  run(execPath, ['web/build-console.ts', '--needed'])
+  run(execPath, ['web/build-console.ts', '--needed'], 'production')
   mkdirSync(folder, { recursive: true })
   const parent = mkdtempSync(join(tmpdir(), 'perennial-release-'))
   try {

