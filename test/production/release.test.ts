@@ -15,7 +15,7 @@ const run = promisify(execFile)
 const ROOT = join(import.meta.dirname, '../..')
 /** A user without any rights; for a test that is not root, its own. */
 const NOBODY = getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
-const MOST_MB = 260
+const MOST_MB = 250
 
 let folder = ''
 let archive = ''
