@@ -47,7 +47,7 @@ function operandOf(token: string): Operand {
   throw new Error(`the renderer does not know ${token}`)
 }
 
-export function pipeOf(text: string): Pipe {
+function pipeOf(text: string): Pipe {
   const tokens: string[] = []
   TOKEN.lastIndex = 0
   for (let match = TOKEN.exec(text); match; match = TOKEN.exec(text)) tokens.push(match[1]!)
