@@ -32,6 +32,9 @@ const BY_NAME = [
   'production/postgres-pooler',
   'production/redis-cluster',
   'production/redis-sentinel',
+  'production/chart',
+  'production/image',
+  'production/release',
 ]
 
 // Of this hour: see test/harness/effort.ts.

@@ -6,6 +6,7 @@ import { helpAction } from './help.ts'
 import { importAction } from './import/command.ts'
 import { keyGroup } from './key.ts'
 import { mcpGroup } from './mcp.ts'
+import { migrateAction } from './migrate.ts'
 import { operatorGroup } from './operator.ts'
 import { PROGRAM } from './program.ts'
 import { projectGroup } from './project.ts'
@@ -29,6 +30,7 @@ export const root: GroupDefinition = {
     importAction,
     ratesAction,
     analyticsGroup,
+    migrateAction,
     backupAction,
     restoreAction,
     sandboxGroup,

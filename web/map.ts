@@ -50,6 +50,7 @@ export const MAP: readonly { group: string; pages: readonly Page[] }[] = [
   {
     group: 'Operate',
     pages: [
+      { name: 'installing', title: 'Installing' },
       { name: 'operating', title: 'Operating' },
       { name: 'high-availability', title: 'High availability' },
       { name: 'upgrading', title: 'Upgrading' },

@@ -7,7 +7,7 @@ import { call, start } from './call.ts'
 
 test.concurrent.each([
   { args: [], code: 1, says: /which command\?\n\nUsage: npm run cli/ },
-  { args: ['migrat'], code: 1, says: /there is no command "migrat"\n\nUsage/ },
+  { args: ['deploy'], code: 1, says: /there is no command "deploy"\n\nUsage/ },
   { args: ['exprt', '--help'], code: 1, says: /there is no command "exprt"/ },
   { args: ['help', 'bogus'], code: 1, says: /there is no command "bogus"/ },
   { args: ['projct'], code: 1, says: /there is no command "projct", did you mean project\?\n\nUsage/ },
