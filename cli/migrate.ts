@@ -1,5 +1,5 @@
 import { readConfig } from '../app/config.ts'
-import { appliedMigrations, newestOf } from '../store/migrate.ts'
+import { appliedMigrations, newestOf } from '../store/schema-history.ts'
 import { withDatabase } from './database.ts'
 import { action } from './definition.ts'
 
