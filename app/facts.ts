@@ -14,7 +14,14 @@ export type Facts = { access: FactAccess; close(): Promise<void> }
 
 /** The facts for a process that computes figures, with copies in columns unless another process keeps them. `size`: of the pool that reads facts. */
 export function openFacts(config: Config, log: Logger, { url, pooler, pool }: Resources, metrics: FigureMetrics, size: number): Facts {
-  const scanning = connect({ url: pooler ?? url, sharesSessions: pooler !== undefined, name: 'perennial-figures', leaseMs: config.leaseMs, max: size, scans: true })
+  const scanning = connect({
+    url: pooler ?? url,
+    sharesSessions: pooler !== undefined,
+    name: 'perennial-figures',
+    leaseMs: config.leaseMs,
+    max: size,
+    scans: true,
+  })
   const isCopied = config.analyticsReplica !== 'off' && config.analyticsUrl === undefined
   const replicas = isCopied
     ? replicasOf({

@@ -1,9 +1,8 @@
 // What happens to a grant while a request of it waits for its turn.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { problemOf } from '../../api/errors.ts'
-import type { RunDeps } from '../../api/run.ts'
 import { routes } from '../../api/routes.ts'
-import type { Route } from '../../api/run.ts'
+import type { Route, RunDeps } from '../../api/run.ts'
 import { run } from '../../api/run.ts'
 import { endGrant, findGrant } from '../../domain/operators/grants/grant.ts'
 import { hashKey } from '../../domain/projects/secrets.ts'
