@@ -4,9 +4,9 @@ import { meansDryRun } from './dry-run.ts'
 import { invalidData, Problem } from './errors.ts'
 import { type AttemptDeps, recordRefusedRequest } from './purchase-attempts.ts'
 import { noteAttempt } from './refused-attempts.ts'
-import type { AnswerCheck, Route, RunDeps } from './run.ts'
+import type { AnswerCheck, ExecutionDeps, Route } from './run.ts'
 
-type AnswerDeps = RunDeps & AttemptDeps & { checkAnswer: AnswerCheck }
+type AnswerDeps = ExecutionDeps & AttemptDeps & { checkAnswer: AnswerCheck }
 
 /** Answers a request of a known caller with the operation that the router of v4 has found. `onBody`: may refuse it, before the body is validated. */
 export async function answerRequest(

@@ -8,7 +8,7 @@ import { readDryRun } from './dry-run.ts'
 import { idempotencyKey, requestHash, storedHash } from './idempotency.ts'
 import { parseQuery } from './query.ts'
 import { readBody } from './read-body.ts'
-import { type AnswerCheck, type HttpAnswer, permit, type RequestInput, type Route, type RunDeps, run } from './run.ts'
+import { type AnswerCheck, type ExecutionDeps, type HttpAnswer, permit, type RequestInput, type Route, run } from './run.ts'
 
 /** `Owner`: apps have keys without scopes. */
 export type ApiRequest<Owner extends Principal = Principal> = {
@@ -24,7 +24,7 @@ export type ApiRequest<Owner extends Principal = Principal> = {
 /** Of an app: its operations act in the environment of their user, which `onEnvironment` is given. */
 export type AppRequest = ApiRequest<KeyOwner> & { onEnvironment: (environment: EnvironmentKind) => void }
 /** Answers the request of a known caller on a known route, in the order of the conventions. */
-export async function dispatch(route: Route, request: ApiRequest, deps: RunDeps, check: AnswerCheck): Promise<HttpAnswer> {
+export async function dispatch(route: Route, request: ApiRequest, deps: ExecutionDeps, check: AnswerCheck): Promise<HttpAnswer> {
   permit(route.description, request.owner)
   const input = await readInput(route.description, request, deps.secrets)
   const { requestId, owner } = request

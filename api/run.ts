@@ -37,7 +37,7 @@ export type FiguresDeps = Pick<ApiDeps, 'pool' | 'turns'> & { facts: FactAccess 
 /** The process that computes figures. `ask` resolves to null when it cannot be reached, and throws the refusals of the operation. */
 export type AnalyticsProcess = { ask(operation: string, request: FiguresRequest): Promise<Answered | null> }
 /** `analytics`: null: this process computes figures. */
-export type RunDeps = ApiDeps & { facts: FactAccess; analytics: AnalyticsProcess | null }
+export type ExecutionDeps = ApiDeps & { facts: FactAccess; analytics: AnalyticsProcess | null }
 
 /** Compares an answer with the description and reports every difference. */
 export type AnswerCheck = (description: DescribedAnswers, status: number, body: unknown) => void
@@ -51,14 +51,18 @@ export type DescribedAnswers = Pick<OperationDescription, 'status'> & {
  * Runs an operation for a caller whom `permit` let pass: all faults of the input at once, then the effect and its idempotent answer in one
  * transaction. The same for every way to call it.
  */
-export const run = (route: Route, caller: Caller, input: RequestInput, how: { deps: RunDeps; check: AnswerCheck }): Promise<HttpAnswer> =>
-  span(route.description.id, {}, () => perform(route, caller, input, how))
+export const run = (
+  route: Route,
+  caller: Caller,
+  input: RequestInput,
+  how: { deps: ExecutionDeps; check: AnswerCheck },
+): Promise<HttpAnswer> => span(route.description.id, {}, () => perform(route, caller, input, how))
 
 async function perform(
   route: Route,
   caller: Caller,
   input: RequestInput,
-  { deps, check }: { deps: RunDeps; check: AnswerCheck },
+  { deps, check }: { deps: ExecutionDeps; check: AnswerCheck },
 ): Promise<HttpAnswer> {
   validate(route.description, input)
   const { isGone = () => false } = caller
@@ -161,7 +165,7 @@ function callOf({ description }: Route, { requestId, owner }: Caller, input: Req
 
 type Execution = {
   route: Route
-  deps: RunDeps
+  deps: ExecutionDeps
   check: AnswerCheck
   repeat: Repeat | undefined
   isGone: () => boolean

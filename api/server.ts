@@ -28,7 +28,7 @@ import { allowanceHeaders, type KeyLimits, type RateLimit, rateLimiter } from '.
 import { logFailure } from './refused-attempts.ts'
 import { router } from './router.ts'
 import { routes } from './routes.ts'
-import type { AnswerCheck, Route, RunDeps } from './run.ts'
+import type { AnswerCheck, ExecutionDeps, Route } from './run.ts'
 import { sandboxState } from './sandbox-layer.ts'
 import { type SandboxStates, sandboxStates } from './sandbox-state.ts'
 import { serveSdk } from './sdk/serve.ts'
@@ -40,7 +40,7 @@ import { type NotificationDeps, storeNotifications } from './stores/notification
 import { traceRequest } from './trace-request.ts'
 import { serveV3 } from './v3/serve.ts'
 
-export type ServerDeps = RunDeps &
+export type ServerDeps = ExecutionDeps &
   OperationalDeps &
   OperatorDeps &
   Pick<NotificationDeps, 'stores'> &

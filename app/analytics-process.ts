@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { FiguresReply } from '../api/analytics/serve.ts'
 import { signature } from '../api/analytics/signature.ts'
@@ -6,6 +5,7 @@ import type { FigureMetrics } from '../api/metrics.ts'
 import type { AnalyticsProcess } from '../api/run.ts'
 import { Refusal } from '../domain/kernel/refusal.ts'
 import type { Secrets } from '../domain/projects/secrets.ts'
+import { opaqueId } from '../store/ids.ts'
 import type { Outgoing } from '../workflows/outgoing/outgoing.ts'
 
 /** A question takes at most 30 s there, and may wait for its turn. */
@@ -44,7 +44,7 @@ export function analyticsProcess({ url, secrets, outgoing, metrics, log }: Optio
     async ask(operation, request) {
       if (performance.now() - failedAt < PAUSE_MS) return failed('it has just failed')
       const body = JSON.stringify(request)
-      const [id, at] = [randomUUID(), new Date()]
+      const [id, at] = [opaqueId(), new Date(Date.now())]
       const headers = {
         'content-type': 'application/json',
         'webhook-id': id,

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Pool } from '../store/connect.ts'
-import { isBehindPooler, readRoom, type ServerRoom, sessionsOf } from '../store/room.ts'
+import { isBehindPooler, readRoom, type ServerRoom, sessionsToHave } from '../store/room.ts'
 
 const REMEDY = 'or lower DATABASE_POOL'
 
@@ -31,7 +31,7 @@ export async function warnOfRoom(pool: Pool, url: string, wanted: number, log: L
   if (line !== null) return log.warn(line)
   if (!(await isBehindPooler(url))) return
   // The pool has one already.
-  const found = (await sessionsOf(url, wanted - 1)) + 1
+  const found = (await sessionsToHave(url, wanted - 1)) + 1
   if (found < wanted)
     log.warn(
       `this process may open ${wanted} connections to the database; the pooler before it gave ${found} at once: raise its pool size, ${REMEDY}`,

@@ -10,10 +10,16 @@ import type { Resources } from './resources.ts'
 /** Postgres answers from fewer rows within half a second. */
 const FACTS_WORTH_A_REPLICA = 200_000
 
-export type Facts = { access: FactAccess; close(): Promise<void> }
+export type OpenedFacts = { access: FactAccess; close(): Promise<void> }
 
 /** The facts for a process that computes figures, with copies in columns unless another process keeps them. `size`: of the pool that reads facts. */
-export function openFacts(config: Config, log: Logger, { url, pooler, pool }: Resources, metrics: FigureMetrics, size: number): Facts {
+export function openFacts(
+  config: Config,
+  log: Logger,
+  { url, pooler, pool }: Resources,
+  metrics: FigureMetrics,
+  size: number,
+): OpenedFacts {
   const scanning = connect({
     url: pooler ?? url,
     sharesSessions: pooler !== undefined,

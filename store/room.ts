@@ -41,7 +41,7 @@ export async function isBehindPooler(url: string): Promise<boolean> {
  * How many of so many sessions can be had at the same time. What was not there within the time limit of a new connection is asked for once more: a
  * busy server may be slow, a pooler without sessions has none later, either.
  */
-export async function sessionsOf(url: string, wanted: number): Promise<number> {
+export async function sessionsToHave(url: string, wanted: number): Promise<number> {
   const pool = connect({ url, max: wanted, name: 'perennial-session' })
   const clients: Tx[] = []
   for (let attempt = 0; attempt < 2 && clients.length < wanted; attempt++) {

@@ -1,11 +1,11 @@
 import type { Logger } from 'pino'
 import type { RateLimit } from '../rate-limit.ts'
 import type { Readiness } from '../readiness.ts'
-import type { AnswerCheck, RunDeps } from '../run.ts'
+import type { AnswerCheck, ExecutionDeps } from '../run.ts'
 import type { SessionDeps } from '../sign-in/session.ts'
 
 /** What the addresses of the console need. */
-export type ConsoleDeps = RunDeps &
+export type ConsoleDeps = ExecutionDeps &
   SessionDeps & {
     log: Logger
     checkAnswer: AnswerCheck

@@ -1,11 +1,11 @@
 import type { Logger } from 'pino'
 import type { GrantOwner } from '../../domain/operators/grants/grant.ts'
 import type { Pool } from '../../store/connect.ts'
-import type { AnswerCheck, RunDeps } from '../run.ts'
+import type { AnswerCheck, ExecutionDeps } from '../run.ts'
 import type { SandboxStates } from '../sandbox-state.ts'
 import type { Lane } from './result.ts'
 
-export type McpDeps = RunDeps & {
+export type McpDeps = ExecutionDeps & {
   log: Logger
   /** Connections for tokens, which no statement of a tenant uses. They plan a statement once (`plansOnce`). */
   callers: Pool

@@ -71,5 +71,5 @@ test('every variable that the example leaves out is known as well', () => {
   const env = Object.fromEntries(
     [...read('perennial.env.example').matchAll(/^#?([A-Z_0-9]+)=(.*)$/gm)].map(([, name, value]) => [name!, value!]),
   )
-  expect(configOf(env)).toMatchObject({ redisUrl: 'redis://127.0.0.1:6379', s3: { bucket: 'perennial-exports' } })
+  expect(configOf(env)).toMatchObject({ redis: { url: 'redis://127.0.0.1:6379' }, s3: { bucket: 'perennial-exports' } })
 })

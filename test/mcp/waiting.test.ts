@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { problemOf } from '../../api/errors.ts'
 import { routes } from '../../api/routes.ts'
-import type { Route, RunDeps } from '../../api/run.ts'
+import type { ExecutionDeps, Route } from '../../api/run.ts'
 import { run } from '../../api/run.ts'
 import { endGrant, findGrant } from '../../domain/operators/grants/grant.ts'
 import { hashKey } from '../../domain/projects/secrets.ts'
@@ -29,7 +29,7 @@ async function after(meanwhile: () => Promise<unknown>, dryRun = false) {
     await meanwhile()
     return work()
   }
-  const deps = { pool: api.pool, secrets: api.secrets, turns } as unknown as RunDeps
+  const deps = { pool: api.pool, secrets: api.secrets, turns } as unknown as ExecutionDeps
   const id = `waited-${++count}`
   const input = { parameters: {}, query: {}, body: { id, description: 'Waited' }, faults: [], repeat: undefined, dryRun }
   const outcome = await run(routeOf('v4CreateEntitlement'), { requestId: 'request', owner }, input, { deps, check: () => {} }).then(

@@ -8,7 +8,7 @@ import { readConfig } from '../../app/config.ts'
 import { roomLine } from '../../app/connections.ts'
 import { FIGURES_OF_WORKER, mostConnections, poolsOfApi } from '../../app/pool-sizes.ts'
 import { connect } from '../../store/connect.ts'
-import { isBehindPooler, readRoom, sessionsOf } from '../../store/room.ts'
+import { isBehindPooler, readRoom, sessionsToHave } from '../../store/room.ts'
 import { CHARTS_AT_ONCE } from '../../workflows/scheduled-report/charts.ts'
 import { freshDatabase } from '../harness/database.ts'
 import { run } from '../harness/process.ts'
@@ -59,7 +59,7 @@ test('the room of a server is read by a role that is no superuser, and no pooler
   expect(most).toBeGreaterThan(20)
   expect(used).toBeGreaterThan(0)
   expect(await isBehindPooler(database.url)).toBe(false)
-  expect(await sessionsOf(database.url, 6)).toBe(6)
+  expect(await sessionsToHave(database.url, 6)).toBe(6)
 })
 
 test('a start on a database without room for its connections says so in one line, and works', async () => {

@@ -4,7 +4,7 @@ import { problemOf } from '../../../api/errors.ts'
 import { parseQuery } from '../../../api/query.ts'
 import { requestTurns } from '../../../api/request-turns.ts'
 import { routes } from '../../../api/routes.ts'
-import type { RunDeps } from '../../../api/run.ts'
+import type { ExecutionDeps } from '../../../api/run.ts'
 import { permit, run } from '../../../api/run.ts'
 import { canonicalJson } from '../../../domain/kernel/canonical-json.ts'
 import type { GrantOwner } from '../../../domain/operators/grants/grant.ts'
@@ -19,7 +19,7 @@ import { type AppleAdsServer, CAMPAIGN, connect, connected, entities, GROUP, KEY
 let api: TestApi
 let apple: AppleAdsServer
 let out: Outgoing
-let deps: RunDeps
+let deps: ExecutionDeps
 let project: TestProjectKeys
 let grant: TestGrant
 
@@ -35,7 +35,7 @@ beforeAll(async () => {
     secrets: api.secrets,
     turns: requestTurns(20),
     appleAds: appleAdsEntities(client),
-  } as Partial<RunDeps> as RunDeps
+  } as Partial<ExecutionDeps> as ExecutionDeps
 })
 afterAll(async () => {
   await out.close()
