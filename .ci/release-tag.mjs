@@ -5,6 +5,12 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 
 const PART = /^## \[Unreleased\]\n([\s\S]*?)(?=^## \[|(?![\s\S]))/m
+/** What names the version that is installed, where it is not package.json: the chart and its image, the image of Compose, the guide. */
+const INSTALLED = [
+  ['deploy/helm/perennial/Chart.yaml', /^((?:version|appVersion): )\d+\.\d+\.\d+$/gm],
+  ['deploy/.env.example', /^(PERENNIAL_IMAGE=perennial:)\d+\.\d+\.\d+$/gm],
+  ['docs/installing.md', /(perennial(?:-all-in-one)?[:-])\d+\.\d+\.\d+/g],
+]
 const parts = version => version.split('.').map(Number)
 
 /** One line for whoever releases. */
@@ -50,6 +56,11 @@ function main(next) {
   writeFileSync('package.json', withVersion(readFileSync('package.json', 'utf8'), next, 1))
   // The first two of the lock file are those of the product.
   writeFileSync('package-lock.json', withVersion(readFileSync('package-lock.json', 'utf8'), next, 2))
+  for (const [file, form] of INSTALLED)
+    writeFileSync(
+      file,
+      readFileSync(file, 'utf8').replaceAll(form, (_, before) => before + next),
+    )
   git('commit', '--all', '--message', `release: ${next}`)
   git('tag', '--annotate', `v${next}`, '--message', `Perennial ${next}`)
 

@@ -5,10 +5,11 @@ import type { KeyOwner } from '../domain/projects/keys.ts'
 import type { Secrets } from '../domain/projects/secrets.ts'
 import type { OperationDescription } from '../schemas/generated/operations.ts'
 import { readDryRun } from './dry-run.ts'
+import { Problem } from './errors.ts'
 import { idempotencyKey, requestHash, storedHash } from './idempotency.ts'
 import { parseQuery } from './query.ts'
 import { readBody } from './read-body.ts'
-import { type AnswerCheck, type ExecutionDeps, type HttpAnswer, permit, type RequestInput, type Route, run } from './run.ts'
+import { type AnswerCheck, type ExecutionDeps, type Gone, type HttpAnswer, permit, type RequestInput, type Route, run } from './run.ts'
 
 /** `Owner`: apps have keys without scopes. */
 export type ApiRequest<Owner extends Principal = Principal> = {
@@ -28,7 +29,7 @@ export async function dispatch(route: Route, request: ApiRequest, deps: Executio
   permit(route.description, request.owner)
   const input = await readInput(route.description, request, deps.secrets)
   const { requestId, owner } = request
-  return run(route, { requestId, owner, isGone: goneWith(request.request) }, input, { deps, check })
+  return run(route, { requestId, owner, gone: goneWith(request.request) }, input, { deps, check })
 }
 
 async function readInput(
@@ -46,8 +47,17 @@ async function readInput(
   return { parameters, query, body, faults, repeat, dryRun }
 }
 
-/** Whether the connection of a request has ended. */
-export const goneWith =
-  ({ socket }: IncomingMessage) =>
-  (): boolean =>
-    socket.destroyed
+/** Of the connection of a request. */
+export const goneWith = ({ socket }: IncomingMessage): Gone => ({
+  isGone: () => socket.destroyed,
+  async watched(work) {
+    const gone = new AbortController()
+    const end = () => gone.abort(new Problem('upstream_timeout', 'nobody waits for the figures any more'))
+    socket.once('close', end)
+    try {
+      return await work(gone.signal)
+    } finally {
+      socket.off('close', end)
+    }
+  },
+})

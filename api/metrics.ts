@@ -69,7 +69,7 @@ export function metrics(readiness: Readiness, role = 'all'): Metrics {
   })
   const figures = new Counter({
     name: 'perennial_figures_total',
-    help: 'Questions to facts of environments with a replica: answered by the replica, or by Postgres for this reason',
+    help: 'Questions to facts: answered by the replica, by Postgres for this reason, or by another process',
     labelNames: ['by'],
     registers,
   })

@@ -25,8 +25,11 @@ import { maskedFor, withReveals } from './reveal.ts'
 import { isOpenDuringReset } from './sandbox-state.ts'
 
 export type Route = { description: OperationDescription; operation: ApiOperation }
-/** Who runs an operation, and in which request. `isGone`: whether nobody waits for the answer any more. */
-export type Caller = { requestId: string; owner: Principal; isGone?: () => boolean }
+/** Whether nobody waits for an answer any more. `watched` passes on a signal of it for as long as `work` runs. */
+export type Gone = { isGone(): boolean; watched<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> }
+const NEVER_GONE: Gone = { isGone: () => false, watched: work => work(new AbortController().signal) }
+/** Who runs an operation, and in which request. */
+export type Caller = { requestId: string; owner: Principal; gone?: Gone }
 /** `refusal`: what the operation has thrown, where it is the stored answer. */
 export type HttpAnswer = { status: number; headers: Record<string, string>; body: string | null; refusal?: unknown }
 
@@ -35,7 +38,7 @@ export type FiguresRequest = FiguresCaller & { path: Record<string, string>; que
 export type FiguresRoute = Route & { operation: Extract<ApiOperation, { mode: 'figures' }> }
 export type FiguresDeps = Pick<ApiDeps, 'pool' | 'turns'> & { facts: FactAccess }
 /** The process that computes figures. `ask` resolves to null when it cannot be reached, and throws the refusals of the operation. */
-export type AnalyticsProcess = { ask(operation: string, request: FiguresRequest): Promise<Answered | null> }
+export type AnalyticsProcess = { ask(operation: string, request: FiguresRequest, gone: AbortSignal): Promise<Answered | null> }
 /** `analytics`: null: this process computes figures. */
 export type ExecutionDeps = ApiDeps & { facts: FactAccess; analytics: AnalyticsProcess | null }
 
@@ -65,8 +68,8 @@ async function perform(
   { deps, check }: { deps: ExecutionDeps; check: AnswerCheck },
 ): Promise<HttpAnswer> {
   validate(route.description, input)
-  const { isGone = () => false } = caller
-  const execution: Execution = { route, deps, check, repeat: input.repeat, isGone, call: callOf(route, caller, input, deps) }
+  const { gone = NEVER_GONE } = caller
+  const execution: Execution = { route, deps, check, repeat: input.repeat, gone, call: callOf(route, caller, input, deps) }
   if (execution.call.dryRun && route.description.dryRun !== 'own') return tryOut(execution)
   const answered = await execute(execution)
   return httpAnswer(route, caller.owner, answered)
@@ -168,7 +171,7 @@ type Execution = {
   deps: ExecutionDeps
   check: AnswerCheck
   repeat: Repeat | undefined
-  isGone: () => boolean
+  gone: Gone
   call: ReturnType<typeof callOf>
 }
 
@@ -189,11 +192,12 @@ async function execute(execution: Execution): Promise<Answered> {
 }
 
 /** Runs a read of figures in the process that keeps copies of the facts; here, where it cannot be reached. */
-async function figures({ route: { description, operation }, deps, check, isGone, call }: Execution): Promise<Answered> {
+async function figures({ route: { description, operation }, deps, check, gone, call }: Execution): Promise<Answered> {
   const { path, query, body, project, environment, environmentKind, trail } = call
   const request = { path, query, body, project, environment, environmentKind, trail }
-  const elsewhere = await deps.analytics?.ask(description.id, request)
-  return elsewhere ?? computeFigures({ description, operation } as FiguresRoute, request, deps, { check, isGone })
+  const { analytics } = deps
+  const elsewhere = analytics && (await gone.watched(signal => analytics.ask(description.id, request, signal)))
+  return elsewhere ?? computeFigures({ description, operation } as FiguresRoute, request, deps, { check, isGone: gone.isGone })
 }
 
 /** Computes the answer in this process. A caller who leaves before it is their turn costs nothing: somebody who reads charts soon goes on to the next. */

@@ -215,6 +215,11 @@ export function readConfig(given: Env): Config {
   }
 
   const role = oneOf('ROLE', ROLES, 'all')
+  const analyticsUrl = asWritten(url('ANALYTICS_URL', ['http:', 'https:']))
+  if (analyticsUrl && role === 'all')
+    throw new ConfigError('ANALYTICS_URL is for ROLE=api: a process with all roles computes figures itself')
+  if (analyticsUrl && /[?#@]/.test(analyticsUrl))
+    throw new ConfigError('ANALYTICS_URL must be an address without query, fragment and login')
   const allowPrivateNetwork = oneOf('ALLOW_PRIVATE_NETWORK', ['true', 'false'], 'false') === 'true'
 
   const store = (name: string, fallback: string): string => {
@@ -300,7 +305,7 @@ export function readConfig(given: Env): Config {
     },
     proceedsRates: shares(),
     analyticsReplica: oneOf('ANALYTICS_REPLICA', ['auto', 'off'], 'auto'),
-    analyticsUrl: role === 'api' || role === 'all' ? url('ANALYTICS_URL', ['http:', 'https:'])?.replace(/\/+$/, '') : undefined,
+    analyticsUrl: role === 'api' ? analyticsUrl : undefined,
     analyticsMemory: memory(),
     traces: traceOptions(text, line => {
       throw new ConfigError(line)

@@ -5,7 +5,7 @@ const LIMIT_MS = 4_000
 // A worker without METRICS_PORT listens nowhere.
 const port = METRICS_PORT || (ROLE === 'worker' ? undefined : PORT || '8080')
 if (port === undefined) process.exit(0)
-const host = HOST === undefined || HOST === '0.0.0.0' ? '127.0.0.1' : HOST === '::' ? '[::1]' : HOST.includes(':') ? `[${HOST}]` : HOST
+const host = !HOST || HOST === '0.0.0.0' ? '127.0.0.1' : HOST === '::' ? '[::1]' : HOST.includes(':') ? `[${HOST}]` : HOST
 const address = `http://${host}:${port}${process.argv[2] ?? '/healthz'}`
 const why = await fetch(address, { signal: AbortSignal.timeout(LIMIT_MS) }).then(
   async answer => (answer.ok ? null : `${answer.status} ${await answer.text()}`),

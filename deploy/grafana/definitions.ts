@@ -266,7 +266,11 @@ export const DASHBOARDS: readonly Dashboard[] = [
         unit: 's',
         width: 12,
         lines: [0.5, 0.95, 0.99].map(
-          q => [quantile(q, 'perennial_http_request_duration_seconds', 'le', '{operation="v4GetAnalyticsChart"}'), `p${q * 100}`] as const,
+          q =>
+            [
+              quantile(q, 'perennial_http_request_duration_seconds', 'le', '{operation=~"v4(Get|List)AnalyticsCharts?"}'),
+              `p${q * 100}`,
+            ] as const,
         ),
       },
       { title: 'Customers to be computed anew', width: 12, lines: [[installation('perennial_marked_users'), 'marked']] },

@@ -115,6 +115,7 @@ test('values that make no sense are refused by the schema, and the command of th
     { ...BUCKET, publicUrl: 'perennial.example.org' },
     { ...BUCKET, existingSecret: '' },
     { ...BUCKET, secretKeys: ['APP_SECRET'] },
+    { ...BUCKET, secretKeys: ['APP_SECRET', 'DATABASE_URL', 'REDIS_USERNAME'] },
     { ...BUCKET, env: { S3_BUCKET: 'exports', ROLE: 'all' } },
     { ...BUCKET, env: { S3_BUCKET: 'exports', LEASE_SECONDS: 30 } },
     { ...BUCKET, api: { replicas: 0 } },

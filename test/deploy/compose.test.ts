@@ -87,7 +87,7 @@ test('Caddy leads to the API processes that the file has, and Postgres allows th
   const apis = services.filter(([, { environment }]) => environment?.ROLE === 'api').map(([name]) => `${name}:8080`)
   expect(upstreams!.trim().split(' ')).toEqual(apis)
   const workers = compose.services.worker!.deploy!.replicas
-  expect(Number(example.POSTGRES_MAX_CONNECTIONS)).toBeGreaterThan(40 * apis.length + 54 * workers)
+  expect(Number(example.POSTGRES_MAX_CONNECTIONS)).toBeGreaterThan(41 * (apis.length + 1) + 59 * workers)
 })
 
 // Other users cannot give a file away.

@@ -77,6 +77,8 @@ describe.each(runbooks)('%s', file => {
       return !known || [...new URLSearchParams(query).keys()].some(name => !known.includes(name))
     })
     expect(unknown.map(([address]) => address)).toEqual([])
+    // To curl brackets are ranges unless it is told otherwise.
+    expect(page).not.toMatch(/curl -s "[^"]*\[/)
     const called = [...page.matchAll(/npm run cli -- ([a-z-]+) ([a-z-]+)/g)]
     expect(called.filter(([, group, name]) => !isCommand(group!, name!)).map(([call]) => call)).toEqual([])
   })

@@ -63,7 +63,9 @@ test.each([
     ...read('perennial.env.example').matchAll(/^([A-Z_0-9]+)=(.*)$/gm),
     ...read(name).matchAll(/(?:^Environment=| )([A-Z_0-9]+)=(\S*)/gm),
   ]
-  const env = Object.fromEntries(lines.map(([, variable, value]) => [variable!, value!.replace('%i', '8081').replace('%d', '/run')]))
+  const env = Object.fromEntries(
+    lines.map(([, variable, value]) => [variable!, value!.replace('%i', '8081').replaceAll('%n', 'perennial-api@8081.service')]),
+  )
   expect(configOf(env)).toMatchObject({ role, dataDir: '/var/lib/perennial', host: '127.0.0.1', trustedProxies: 1 })
 })
 

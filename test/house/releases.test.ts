@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { ROOT } from './sources.ts'
 
@@ -17,6 +17,13 @@ test('the version of the package is the newest release, in the changelog and in 
   expect(headings.slice(1).reverse()).toEqual(expect.arrayContaining(releases.map(release => release.version)))
   expect(releases.every(({ commit }) => /^[0-9a-f]{40}$/.test(commit))).toBe(true)
 })
+
+/** What names the version that is installed. */
+const INSTALLED = {
+  'deploy/helm/perennial/Chart.yaml': 'name: perennial\nversion: VERSION\nappVersion: VERSION\nkubeVersion: ">=1.25.0-0"\n',
+  'deploy/.env.example': 'PERENNIAL_HOST=a.example.org\nPERENNIAL_IMAGE=perennial:VERSION\n',
+  'docs/installing.md': 'tar -xzf perennial-VERSION-linux-x64.tar.gz\ndocker run perennial-all-in-one:VERSION\n',
+}
 
 /** A repository with a release 0.1.0 and the changelog; what `release:tag` prints there, and its exit code. */
 function repository(unreleased: string) {
@@ -38,6 +45,10 @@ function repository(unreleased: string) {
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(version, null, 2)}\n`)
   const lock = { ...version, packages: { '': version, 'node_modules/b': { version: '0.1.0' } } }
   writeFileSync(join(folder, 'package-lock.json'), `${JSON.stringify(lock, null, 2)}\n`)
+  for (const [file, text] of Object.entries(INSTALLED)) {
+    mkdirSync(join(folder, dirname(file)), { recursive: true })
+    writeFileSync(join(folder, file), text.replaceAll('VERSION', '0.1.0'))
+  }
   writeFileSync(join(folder, 'releases.json'), `[\n  { "version": "0.1.0", "commit": "${'a'.repeat(40)}" }\n]\n`)
   writeFileSync(join(folder, 'CHANGELOG.md'), `# Changelog\n\n## [Unreleased]\n\n${unreleased}\n\n## [0.1.0] - 2026-11-29\n\n- First.\n`)
   git('add', '--all')
@@ -74,6 +85,8 @@ test('release:tag makes the version of the changelog, commits, tags, and notes t
     { version: '0.1.1', commit },
   ])
   expect(git('show', `${commit}:package.json`)).toContain('"0.1.1"')
+  for (const [file, text] of Object.entries(INSTALLED))
+    expect(git('show', `${commit}:${file}`)).toBe(text.replaceAll('VERSION', '0.1.1').trim())
 })
 
 test('release:tag refuses in one line, and changes nothing', () => {

@@ -44,6 +44,9 @@ export function chartIn(folder: string): Chart {
     default: (standard: unknown, value: unknown) => (isTrue(value) ? value : standard),
     not: (value: unknown) => !isTrue(value),
     and: (...values: unknown[]) => values.find(value => !isTrue(value)) ?? values.at(-1),
+    has: (item: unknown, list: unknown[]) => list.includes(item),
+    replace: (from: string, to: string, text: string) => text.replaceAll(from, to),
+    printf: (form: string, ...values: string[]) => values.reduce((text, value) => text.replace('%s', value), form),
     or: (...values: unknown[]) => values.find(isTrue) ?? values.at(-1),
   }
 
