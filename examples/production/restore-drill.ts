@@ -80,11 +80,15 @@ async function showLedger(url: string, key: string): Promise<void> {
     )
 }
 
+/** The service that the drill has started. */
+let running: ChildProcess | undefined
+
 async function drill(backup: string, folder: string): Promise<void> {
   console.log(await timed('verified', () => cli(folder, 'backup', 'verify', backup)))
   await timed('restored', () => cli(folder, 'restore', backup))
   const more = { ROLE: 'api', PORT: '0', HOST: '127.0.0.1', CONSOLE: 'off', LOG_LEVEL: 'error' }
   const child = spawn(process.execPath, [PROGRAM], { env: own(folder, more), stdio: ['ignore', 'pipe', 'pipe'] })
+  running = child
   const ended = new Promise(done => child.once('close', done))
   try {
     const url = await timed('started', () => started(child))
@@ -104,6 +108,14 @@ if (given === undefined) {
 }
 const begin = performance.now()
 const folder = await mkdtemp(join(tmpdir(), 'perennial-drill-'))
+// The folder has a whole database with its secrets.
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, async () => {
+    running?.kill('SIGTERM')
+    if (running && running.exitCode === null) await new Promise(done => running?.once('close', done))
+    await rm(folder, { recursive: true, force: true })
+    exit(130)
+  })
 try {
   await drill(resolve(given), folder)
   console.log(
