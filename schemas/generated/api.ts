@@ -9272,6 +9272,7 @@ export interface components {
          *       "delivered_at": "2026-03-01T09:00:00Z",
          *       "created_at": "2026-03-01T09:00:00Z",
          *       "replay_id": null,
+         *       "trace_id": "4bf92f3577b34da6a3ce929d0e0e4736",
          *       "request": {
          *         "method": "POST",
          *         "address": "https://billing.example.org/events",

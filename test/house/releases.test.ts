@@ -18,6 +18,9 @@ test('the version of the package is the newest release, in the changelog and in 
   expect(releases.every(({ commit }) => /^[0-9a-f]{40}$/.test(commit))).toBe(true)
 })
 
+/** A cache of what is compiled would be made in the folder. */
+const { NODE_COMPILE_CACHE: _, ...OWN } = process.env
+
 /** What names the version that is installed. */
 const INSTALLED = {
   'deploy/helm/perennial/Chart.yaml': 'name: perennial\nversion: VERSION\nappVersion: VERSION\nkubeVersion: ">=1.25.0-0"\n',
@@ -55,7 +58,7 @@ function repository(unreleased: string) {
   git('commit', '--quiet', '--message', 'first')
   const tag = (...args: string[]) => {
     try {
-      return execFileSync(process.execPath, ['release-tag.mjs', ...args], { cwd: folder, encoding: 'utf8', stdio: 'pipe' })
+      return execFileSync(process.execPath, ['release-tag.mjs', ...args], { cwd: folder, encoding: 'utf8', stdio: 'pipe', env: OWN })
     } catch (error) {
       return (error as { stderr: string }).stderr
     }

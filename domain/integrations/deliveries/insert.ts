@@ -68,10 +68,12 @@ const INSERT = `
 export async function insertDeliveries(
   tx: Tx,
   environment: Environment,
-  deliveries: readonly NewDelivery[],
+  given: readonly NewDelivery[],
   capacity: InsertCapacity | null,
 ): Promise<ClaimedJob[]> {
-  if (deliveries.length === 0) return []
+  if (given.length === 0) return []
+  // Numbers in the order of the ids: probes go by numbers, and lists show ids. The order for each user is that of the log, whatever the numbers are.
+  const deliveries = given.toSorted((a, b) => (a.event_id < b.event_id ? -1 : a.event_id > b.event_id ? 1 : 0))
   await insertOrderingKeys(
     tx,
     deliveries.flatMap(({ integration, user_id: user }) => (user === null ? [] : [{ environment, integration, user }])),
