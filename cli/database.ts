@@ -3,11 +3,19 @@ import { opensKeys, WRONG_SECRET } from '../domain/projects/keys.ts'
 import { type Secrets, secretsFrom } from '../domain/projects/secrets.ts'
 import { connect, type Pool } from '../store/connect.ts'
 import { openDatabase } from '../store/open.ts'
+import type { CommandContext } from './command.ts'
 import { CliError } from './failure.ts'
 
-/** Opens the database of the installation as the service does. Stops an embedded server afterwards, unless another process uses it. */
-export async function withDatabase<T>(config: Config, work: (pool: Pool, secrets: Secrets) => Promise<T>): Promise<T> {
-  const opened = await openDatabase({ ...config, log: () => {} })
+/**
+ * Opens the database of the installation as the service does. Stops an embedded server afterwards, unless another process uses it. `note`: gets a line
+ * for each step of the opening.
+ */
+export async function withDatabase<T>(
+  config: Config,
+  work: (pool: Pool, secrets: Secrets) => Promise<T>,
+  { note = () => {}, signal }: Partial<Pick<CommandContext, 'note' | 'signal'>> = {},
+): Promise<T> {
+  const opened = await openDatabase({ ...config, log: note, ...(signal && { signal }) })
   try {
     const pool = connect({ url: opened.url, max: 2, name: 'perennial-cli', leaseMs: config.leaseMs })
     try {

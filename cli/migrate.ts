@@ -9,8 +9,8 @@ export const migrateAction = action({
   summary: 'bring the database to this version, as the start of the service does',
   details: 'For a step of its own before new processes start. Any number of processes may migrate at once: one does, and the others wait.',
   examples: ['migrate'],
-  async run(_, { env, out }) {
-    const history = await withDatabase(readConfig(env), appliedMigrations)
+  async run(_, { env, out, note, signal }) {
+    const history = await withDatabase(readConfig(env), appliedMigrations, { note, signal })
     out(`The database is at version ${newestOf(history)}, which is the one of this program.`)
     return 0
   },
