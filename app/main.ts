@@ -50,7 +50,13 @@ async function main(): Promise<void> {
   onEndOfNpm(() => stopped.signal.aborted || stop('npm has ended'))
   // Output that is not a terminal is often kept: keys do not belong there.
   const showKeys = process.stdout.isTTY && config.role !== 'worker' && config.role !== 'analytics'
-  perennial = await startPerennial(config, log, { showKeys })
+  try {
+    perennial = await startPerennial(config, log, { showKeys, signal: stopped.signal })
+  } catch (error) {
+    // The signal has ended the wait for a migration.
+    if (stopped.signal.aborted && (error as Error).name === 'AbortError') return finish(0)
+    throw error
+  }
   // The signal came during the start.
   if (stopped.signal.aborted) return void perennial.stop().then(() => finish(0))
   const isShown = perennial.keys !== null

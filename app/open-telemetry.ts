@@ -5,6 +5,8 @@ import {
   context,
   createContextKey,
   diag,
+  logs,
+  metrics,
   ROOT_CONTEXT,
   type Span,
   type SpanContext,
@@ -15,7 +17,7 @@ import {
 } from '@opentelemetry/api'
 import { NodeSDK } from '@opentelemetry/sdk-node'
 import type { Logger } from 'pino'
-import type { OpenSpan, TracedJob, Tracing } from '../store/tracing.ts'
+import { NO_SPAN, type OpenSpan, type TracedJob, type Tracing } from '../store/tracing.ts'
 import type { TraceOptions } from './trace-options.ts'
 
 // The one file that knows the library. It patches no module of others: what is worth a span is opened where it is done.
@@ -85,14 +87,13 @@ async function within<T>(span: Span, parent: Context, work: (span: OpenSpan) => 
   }
 }
 
-const NOT_RECORDED: OpenSpan = { rename() {}, note() {}, failed() {} }
-
 export function openTelemetry(
-  { serviceName, attributes }: TraceOptions,
+  { serviceName, attributes, headers }: TraceOptions,
   role: string,
   log: Logger,
 ): { tracing: Tracing; stop: () => Promise<void> } {
   const resource = { 'host.name': hostname(), 'process.pid': process.pid, ...attributes, 'perennial.role': role }
+  Object.assign(process.env, headers)
   const sdk = new NodeSDK({
     ...(serviceName !== undefined && { serviceName }),
     resourceDetectors: [{ detect: () => ({ attributes: resource }) }],
@@ -143,19 +144,20 @@ export function openTelemetry(
     const origin = originOf(text)
     const former = origin && isOld(origin) ? origin : null
     const parent = origin && former === null ? withParent(origin) : ROOT_CONTEXT
-    const startTime = Math.min(claimedAt, dueAt ?? claimedAt)
+    // A span of more than an hour would be of no use to most programs that store traces, either.
+    const startTime = Math.max(claimedAt - LONGEST_MS, Math.min(claimedAt, dueAt ?? claimedAt))
     const links = former ? [{ context: former.spanContext }] : []
     const options = { kind: SpanKind.CONSUMER, startTime, links, attributes: { 'perennial.job.kind': kind } }
     const span = tracer.startSpan(`job ${kind}`, options, parent)
     if (span.isRecording()) tracer.startSpan('queue wait', { startTime }, trace.setSpan(parent, span)).end(claimedAt)
-    const renewed = parent === ROOT_CONTEXT ? `${textOf(span.spanContext())} ${Math.floor(claimedAt / 1000)}` : null
+    const renewed = parent === ROOT_CONTEXT && span.isRecording() ? `${textOf(span.spanContext())} ${Math.floor(claimedAt / 1000)}` : null
     return within(span, parent, one => work(one, renewed))
   }
 
   const tracing: Tracing = {
     span(name, attributes, work, kind) {
       const parent = context.active()
-      if (!trace.getSpan(parent)?.isRecording()) return work(NOT_RECORDED)
+      if (!trace.getSpan(parent)?.isRecording()) return work(NO_SPAN)
       const options = { kind: kind === 'client' ? SpanKind.CLIENT : SpanKind.INTERNAL, attributes }
       return within(tracer.startSpan(name, options, parent), parent, work)
     },
@@ -179,8 +181,8 @@ export function openTelemetry(
     const limit = new AbortController()
     await Promise.race([sdk.shutdown().catch(() => {}), pause(FLUSH_MS, undefined, { signal: limit.signal, ref: false }).catch(() => {})])
     limit.abort()
-    trace.disable()
-    context.disable()
+    // The library registers all of them, and nothing twice.
+    for (const api of [trace, context, logs, metrics]) api.disable()
     diag.disable()
   }
   return { tracing, stop }
@@ -189,20 +191,22 @@ export function openTelemetry(
 /** What the library says of its failures, and of spans that it drops, is one line in a while. The work goes on. */
 function warnInto(log: Logger): void {
   let silentUntil = 0
-  const warn = (message: string) => {
+  const warn = (...parts: unknown[]) => {
     const now = performance.now()
     if (now < silentUntil) return
     silentUntil = now + SILENT_MS
-    log.warn({ why: reasonOf(message) }, 'traces are not sent as they should be: the work goes on without')
+    log.warn({ why: parts.map(reasonOf).join(': ').slice(0, 200) }, 'traces are not sent as they should be: the work goes on without')
   }
   diag.setLogger({ error: warn, warn, info() {}, debug() {}, verbose() {} }, { suppressOverrideMessage: true })
 }
 
-/** An error comes as JSON with its stack and what the server answered. */
-function reasonOf(message: string): string {
+/** An error comes as itself, or as text or JSON with its stack and what the server answered. Its message may be empty. */
+function reasonOf(part: unknown): string {
+  let said = part
   try {
-    return String((JSON.parse(message) as { message?: unknown }).message ?? 'failed').slice(0, 200)
-  } catch {
-    return message.slice(0, 200)
-  }
+    if (typeof part === 'string') said = JSON.parse(part)
+  } catch {}
+  if (typeof said !== 'object' || said === null) return String(part).split('\n', 1)[0]!
+  const { message, code, name } = said as { message?: unknown; code?: unknown; name?: unknown }
+  return String(message || code || name || 'failed')
 }

@@ -9,16 +9,21 @@ const RETIRED: readonly RetiredSetting[] = []
 
 type Env = Record<string, string | undefined>
 
-/** The environment with the values of renamed variables under their present names, where these have none. */
+/** The environment with the values of renamed variables under their present names, where these have none. A secret may be named by a file. */
 export function withPresentNames(env: Env, retired: readonly RetiredSetting[] = RETIRED): Env {
-  const renamed = retired.filter(({ name, use }) => use !== undefined && env[name] && !env[use])
-  return { ...env, ...Object.fromEntries(renamed.map(({ name, use }) => [use, env[name]])) }
+  const renamed = retired.filter(({ use }) => use !== undefined && !env[use] && !env[`${use}_FILE`])
+  return {
+    ...env,
+    ...Object.fromEntries(
+      renamed.flatMap(({ name, use }) => ['', '_FILE'].filter(end => env[name + end]).map(end => [use + end, env[name + end]])),
+    ),
+  }
 }
 
 /** One line for each retired variable that is set, for the log at the start. */
 export const retiredNotes = (env: Env, retired: readonly RetiredSetting[] = RETIRED): string[] =>
   retired
-    .filter(({ name }) => env[name])
+    .filter(({ name }) => env[name] || env[`${name}_FILE`])
     .map(({ name, since, use, until }) => {
       const what = use === undefined ? 'it has no effect any more' : `set ${use} in its place`
       return `${name} is retired since ${since}: ${what}${until === undefined ? '' : `, ${until} ignores it`}`

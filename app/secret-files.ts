@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { getuid } from 'node:process'
 
 /** The variables that hold a secret. Each may name a file instead, as `NAME_FILE`: an environment is visible in more places than a file. */
-const SECRETS = [
+export const SECRETS: readonly string[] = [
   'APP_SECRET',
   'DATABASE_URL',
   'DATABASE_DIRECT_URL',
@@ -18,6 +18,8 @@ const SECRETS = [
   'SMTP_URL',
   'OIDC_CLIENT_SECRET',
   'PERENNIAL_KEY',
+  'OTEL_EXPORTER_OTLP_HEADERS',
+  'OTEL_EXPORTER_OTLP_TRACES_HEADERS',
 ]
 
 type Variables = Record<string, string | undefined>

@@ -46,9 +46,9 @@ export type Perennial = {
 
 /**
  * `showKeys`: the caller shows the first keys, and then removes their file. `at`: called at named points between two lasting changes, and
- * inside transactions.
+ * inside transactions. `signal`: ends a wait for the migration of the database, with an AbortError.
  */
-export type StartOptions = { showKeys?: boolean; at?: AtCrashPoint }
+export type StartOptions = { showKeys?: boolean; at?: AtCrashPoint; signal?: AbortSignal }
 
 type Closing = (() => Promise<unknown>)[]
 
@@ -68,7 +68,7 @@ async function bucket(s3: S3Options, folder: string, log: Logger, closing: Closi
  * Starts the parts of the role, on one database. Resolves when they are ready; a failure leaves nothing running. Modules that the role
  * does not need are not loaded: a worker without the API is 30 MB smaller.
  */
-export async function startPerennial(config: Config, log: Logger, { showKeys = false, at }: StartOptions = {}): Promise<Perennial> {
+export async function startPerennial(config: Config, log: Logger, { showKeys = false, at, signal }: StartOptions = {}): Promise<Perennial> {
   const closing: Closing = []
   let served: ServedApi | undefined
   let url: string | null = null
@@ -85,7 +85,7 @@ export async function startPerennial(config: Config, log: Logger, { showKeys = f
   try {
     // First, and so ended last: pools and workers are made for the traces that there are.
     if (config.traces) closing.push(await startTraces(config.traces, config.role, log))
-    const opened = await openDatabase({ ...config, log: message => log.info(message) })
+    const opened = await openDatabase({ ...config, log: message => log.info(message), ...(signal && { signal }) })
     closing.push(() => opened.close())
     const beforeCommit = at && (() => at('before-commit'))
     // Jobs need sessions, and a process that executes them has little else to do.

@@ -1,7 +1,11 @@
-/** Everything else that the variables OTEL_… say is read by the library itself. `serviceName`: unless the attributes of the resource name it. */
-export type TraceOptions = { serviceName: string | undefined; attributes: Record<string, string> }
+/**
+ * Everything else that the variables OTEL_… say is read by the library itself. `serviceName`: unless the attributes of the resource name it. `headers`:
+ * variables that may come from a file, by their names: the library reads them from the environment of the process, which does not have them then.
+ */
+export type TraceOptions = { serviceName: string | undefined; attributes: Record<string, string>; headers: Record<string, string> }
 
 const ENDPOINTS = ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT']
+const HEADERS = ['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_EXPORTER_OTLP_TRACES_HEADERS']
 const PROTOCOLS = ['http/protobuf', 'http/json', 'grpc']
 const SAMPLERS = ['parentbased_always_on', 'parentbased_always_off', 'parentbased_traceidratio', 'always_on', 'always_off', 'traceidratio']
 
@@ -27,7 +31,12 @@ export function traceOptions(text: Text, refuse: Refuse): TraceOptions | undefin
   for (const name of ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL']) checkOneOf(name, PROTOCOLS, text, refuse)
   checkSampler(text, refuse)
   const attributes = attributesOf(text('OTEL_RESOURCE_ATTRIBUTES') ?? '', refuse)
-  return { serviceName: text('OTEL_SERVICE_NAME') ?? (attributes['service.name'] === undefined ? 'perennial' : undefined), attributes }
+  const headers = Object.fromEntries(HEADERS.flatMap(name => (text(name) === undefined ? [] : [[name, text(name)!]])))
+  return {
+    serviceName: text('OTEL_SERVICE_NAME') ?? (attributes['service.name'] === undefined ? 'perennial' : undefined),
+    attributes,
+    headers,
+  }
 }
 
 function checkOneOf(name: string, choices: string[], text: Text, refuse: Refuse): void {

@@ -1,4 +1,3 @@
-import { readConfig } from '../app/config.ts'
 import { dropOldGenerations } from '../domain/analytics/facts/retention.ts'
 import { rebuildFacts } from '../domain/analytics/folding/rebuild.ts'
 import { listEnvironments, type ProjectEnvironment } from '../domain/projects/environments.ts'
@@ -56,7 +55,7 @@ const rebuildAction = action({
   examples: ['analytics rebuild', 'analytics rebuild 1'],
   async run({ args: [given] }, context) {
     const project = given === undefined ? null : projectId(given)
-    return withDatabase(readConfig(context.env), async pool => {
+    return withDatabase(context, async pool => {
       const environments = await listEnvironments(pool, project)
       if (environments.length === 0) throw new CliError(project === null ? 'there is no project' : `there is no project ${project}`)
       let areEqual = true

@@ -1,13 +1,22 @@
-import type { Config } from '../app/config.ts'
+import { readConfig } from '../app/config.ts'
 import { opensKeys, WRONG_SECRET } from '../domain/projects/keys.ts'
 import { type Secrets, secretsFrom } from '../domain/projects/secrets.ts'
 import { connect, type Pool } from '../store/connect.ts'
 import { openDatabase } from '../store/open.ts'
+import type { CommandContext } from './command.ts'
 import { CliError } from './failure.ts'
 
-/** Opens the database of the installation as the service does. Stops an embedded server afterwards, unless another process uses it. */
-export async function withDatabase<T>(config: Config, work: (pool: Pool, secrets: Secrets) => Promise<T>): Promise<T> {
-  const opened = await openDatabase({ ...config, log: () => {} })
+/**
+ * Opens the database of the installation as the service does. Stops an embedded server afterwards, unless another process uses it. `note`: gets a line
+ * for each step of the opening. The signal ends a wait for a migration.
+ */
+export async function withDatabase<T>(
+  { env, signal }: Pick<CommandContext, 'env' | 'signal'>,
+  work: (pool: Pool, secrets: Secrets) => Promise<T>,
+  note: CommandContext['note'] = () => {},
+): Promise<T> {
+  const config = readConfig(env)
+  const opened = await openDatabase({ ...config, log: note, signal })
   try {
     const pool = connect({ url: opened.url, max: 2, name: 'perennial-cli', leaseMs: config.leaseMs })
     try {

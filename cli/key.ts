@@ -1,5 +1,4 @@
 import { DateTime, Duration } from 'luxon'
-import { readConfig } from '../app/config.ts'
 import { audit } from '../domain/kernel/audit/record.ts'
 import { Refusal } from '../domain/kernel/refusal.ts'
 import { lockProject } from '../domain/operators/principal.ts'
@@ -85,7 +84,7 @@ const createKeyAction = action({
     const expiresAt = expiryIn(values.expires)
     const allowedAddresses = networksIn(values['allow-ip'] ?? [])
     const by = actorOf(context.env)
-    const { key, row, kind, project } = await withDatabase(readConfig(context.env), pool =>
+    const { key, row, kind, project } = await withDatabase(context, pool =>
       transaction(pool, async tx => {
         const { project, environment, kind } = await environmentNamed(tx, values)
         await lockProject(tx, project)
@@ -115,9 +114,9 @@ const listKeysAction = action({
   summary: 'all named keys that are not revoked, with their last use',
   options: { project: { value: 'PROJECT', says: 'only those of this project' }, ...JSON_OPTION },
   examples: ['key list', 'key list --project 1 --json'],
-  async run({ values }, { env, out }) {
+  async run({ values }, { env, signal, out }) {
     const project = projectNumber(values.project)
-    const keys = await withDatabase(readConfig(env), pool => installedKeys(pool, { project, id: null }))
+    const keys = await withDatabase({ env, signal }, pool => installedKeys(pool, { project, id: null }))
     if (values.json) out(jsonText(keys.map(({ environment, environment_kind, ...key }) => ({ ...key, environment: environment_kind }))))
     else if (keys.length === 0) out('There are no named keys.')
     else {
@@ -136,9 +135,9 @@ const revokeKeyAction = action({
   summary: 'end a named key at once',
   arguments: [{ name: 'KEY', says: 'the id of a named key, see "key list"' }],
   examples: ['key revoke key_0mfa1k3p2000q7w2e8r1'],
-  async run({ args: [id] }, { env, out }) {
+  async run({ args: [id] }, { env, signal, out }) {
     if (id === undefined) throw new UsageError('which key? "key list" shows the ids')
-    await withDatabase(readConfig(env), pool =>
+    await withDatabase({ env, signal }, pool =>
       transaction(pool, async tx => {
         const [key] = await installedKeys(tx, { project: null, id })
         if (!key) throw new CliError(`${printable(id)}: there is no such key, or it is revoked`)

@@ -1,4 +1,5 @@
 import process from 'node:process'
+import { retiredNotes } from '../app/retired-settings.ts'
 import { version } from '../schemas/version.ts'
 import { root } from './commands.ts'
 import { reached } from './definition.ts'
@@ -31,6 +32,7 @@ async function main(): Promise<number> {
   const signal = interruption()
   const out = (line: string) => void process.stdout.write(`${line}\n`)
   const note = (line: string) => void process.stderr.write(`${line}\n`)
+  for (const line of retiredNotes(process.env)) note(`perennial: ${line}`)
   try {
     return await execute(root, args, { env: process.env, signal, stdin: () => process.stdin, out, note }, version())
   } catch (error) {

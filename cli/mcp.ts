@@ -1,4 +1,3 @@
-import { readConfig } from '../app/config.ts'
 import { audit } from '../domain/kernel/audit/record.ts'
 import { listClients, removeClient } from '../domain/operators/grants/clients.ts'
 import { endGrant, type ListedGrant, listGrants } from '../domain/operators/grants/grant.ts'
@@ -41,9 +40,9 @@ const callsAction = action({
   },
   details: 'Calls that read are not recorded. Secrets in arguments are masked. Records are kept for 400 days.',
   examples: ['mcp calls', 'mcp calls --project 1 --limit 200 --json'],
-  async run({ values }, { env, out }) {
+  async run({ values }, { env, signal, out }) {
     const [project, limit] = [projectNumber(values.project), limitIn(values.limit)]
-    const calls = await withDatabase(readConfig(env), pool => listCalls(pool, { project, limit }))
+    const calls = await withDatabase({ env, signal }, pool => listCalls(pool, { project, limit }))
     if (values.json) out(jsonText(calls))
     else if (calls.length === 0) out('No assistant has changed anything.')
     else for (const line of textTable(CALL_HEADERS, calls.map(callRow), ['project'])) out(line)
@@ -58,8 +57,8 @@ const grantsAction = action({
   summary: 'what operators have allowed assistants',
   options: JSON_OPTION,
   examples: ['mcp grants', 'mcp grants --json'],
-  async run({ values }, { env, out }) {
-    const grants = await withDatabase(readConfig(env), pool => listGrants(pool))
+  async run({ values }, { env, signal, out }) {
+    const grants = await withDatabase({ env, signal }, pool => listGrants(pool))
     const rows = grants.map(grant => [
       ...[grant.id, grant.operator, printable(grant.client_name), String(grant.project), grant.environment],
       ...[grant.scopes.join(' '), grant.created_at, grant.last_used_at ?? '-'],
@@ -82,9 +81,9 @@ const endAction = action({
   summary: 'end a grant at once',
   arguments: [{ name: 'GRANT', says: 'the id of a grant, see "mcp grants"' }],
   examples: ['mcp end gra_0mfa1k3p2000q7w2e8r1'],
-  async run({ args: [id] }, { env, out }) {
+  async run({ args: [id] }, { env, signal, out }) {
     if (id === undefined) throw new UsageError('which grant? "mcp grants" shows the ids')
-    await withDatabase(readConfig(env), pool =>
+    await withDatabase({ env, signal }, pool =>
       transaction(pool, async tx => {
         const grant = await endGrant(tx, id)
         if (!grant) throw new CliError(`${printable(id)}: there is no such grant, or it has ended`)
@@ -104,8 +103,8 @@ const clientsAction = action({
   options: JSON_OPTION,
   details: 'A client that names itself by the address of a document is not registered; "mcp grants" shows it.',
   examples: ['mcp clients', 'mcp clients --json'],
-  async run({ values }, { env, out }) {
-    const clients = await withDatabase(readConfig(env), listClients)
+  async run({ values }, { env, signal, out }) {
+    const clients = await withDatabase({ env, signal }, listClients)
     const rows = clients.map(one => [
       ...[one.id, printable(one.name), one.redirect_uris.map(printable).join(' '), String(one.grants), one.created_at, one.granted_at],
     ])
@@ -121,9 +120,9 @@ const endClientAction = action({
   summary: 'end all grants of a client at once, and remove its registration',
   arguments: [{ name: 'CLIENT', says: 'the id of a client, see "mcp clients", or the address of its document' }],
   examples: ['mcp end-client oac_0mfa1k3p2000q7w2e8r1', 'mcp end-client https://assistant.example.org/client.json'],
-  async run({ args: [id] }, { env, out }) {
+  async run({ args: [id] }, { env, signal, out }) {
     if (id === undefined) throw new UsageError('which client? "mcp clients" shows the ids')
-    const ended = await withDatabase(readConfig(env), pool =>
+    const ended = await withDatabase({ env, signal }, pool =>
       transaction(pool, async tx => {
         const grants = await removeClient(tx, id)
         for (const grant of grants ?? []) await auditEnd(tx, env, 'mcp end-client', grant)

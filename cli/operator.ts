@@ -1,4 +1,3 @@
-import { readConfig } from '../app/config.ts'
 import { listOperators } from '../domain/operators/accounts.ts'
 import { withDatabase } from './database.ts'
 import { action, type GroupDefinition, JSON_OPTION } from './definition.ts'
@@ -14,8 +13,8 @@ const listOperatorsAction = action({
   summary: 'all operators with their roles',
   options: JSON_OPTION,
   examples: ['operator list', 'operator list --json'],
-  async run({ values }, { env, out }) {
-    const operators = await withDatabase(readConfig(env), listOperators)
+  async run({ values }, { env, signal, out }) {
+    const operators = await withDatabase({ env, signal }, listOperators)
     if (values.json) out(jsonText(operators))
     else if (operators.length === 0) out('There are no operators.')
     else {

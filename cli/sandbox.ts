@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { readConfig } from '../app/config.ts'
 import { audit } from '../domain/kernel/audit/record.ts'
 import { Refusal } from '../domain/kernel/refusal.ts'
 import { beginReset, isResetting, resetMore } from '../domain/oversight/sandbox/reset.ts'
@@ -43,7 +42,7 @@ const resetAction = action({
   examples: ['sandbox reset 1'],
   async run({ args: [given] }, context) {
     const id = projectId(given)
-    await withDatabase(readConfig(context.env), pool => reset(pool, id, context))
+    await withDatabase(context, pool => reset(pool, id, context))
     context.out(`The sandbox of project ${id} is empty, and its clock shows real time.`)
     return 0
   },

@@ -1,4 +1,3 @@
-import { readConfig } from '../app/config.ts'
 import type { Consumer } from '../domain/durable/log/consume.ts'
 import { listSetAside, type Replayed, replaySetAside, type SetAsideEvent } from '../domain/durable/log/replay-set-aside.ts'
 import { audit, type Trail } from '../domain/kernel/audit/record.ts'
@@ -27,8 +26,8 @@ const listAction = action({
   summary: 'events that automations or integrations could not handle',
   options: { all: { says: 'also those that were handled since' }, ...JSON_OPTION },
   examples: ['set-aside list', 'set-aside list --all --json'],
-  async run({ values: { all, json } }, { env, out }) {
-    const events = await withDatabase(readConfig(env), pool => listSetAside(pool, { all }))
+  async run({ values: { all, json } }, { env, signal, out }) {
+    const events = await withDatabase({ env, signal }, pool => listSetAside(pool, { all }))
     if (json) out(jsonText(events))
     else if (events.length === 0) out('No events were set aside.')
     else for (const line of textTable(HEADERS, events.map(row), ['project'])) out(line)
@@ -46,7 +45,7 @@ export function replayEvent(pool: Pool, consumers: readonly Consumer[], actor: T
 /** In the order of the log, because a later event may depend on an earlier one. An event that fails again does not stop the others. */
 async function replay(given: string[], all: boolean, { env, signal, out, note }: CommandContext): Promise<number> {
   if (all ? given.length > 0 : given.length === 0) throw new UsageError('set-aside replay EVENT … or --all?')
-  return withDatabase(readConfig(env), async pool => {
+  return withDatabase({ env, signal }, async pool => {
     const events = await listSetAside(pool, all ? {} : { ids: given })
     const unknown = given.filter(id => !events.some(({ event_id }) => event_id === id))
     for (const id of unknown) note(`${id}: no such event is set aside`)

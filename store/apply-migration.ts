@@ -10,12 +10,20 @@ import { statementsOf } from './sql-statements.ts'
  */
 const LOCK_MS = 500
 const PATIENCE_MS = 600_000
+/** So much of one attempt counts as a wait: an index may be built for an hour before it meets a deadlock. */
+const MOST_OF_ATTEMPT_MS = 10_000
 const [SHORTEST_PAUSE_MS, LONGEST_PAUSE_MS] = [100, 2_000]
-/** Deadlocks with older processes, which lock tables in another order. */
+/**
+ * Deadlocks with older processes, which lock tables in another order. What is built concurrently has no such limit: a process of 0.1.0 that starts
+ * meanwhile waits for the migration in a statement, whose snapshot the build waits for.
+ */
 const DEADLOCKS = 5
 
-/** `lockMs`: for each lock; 0 waits as long as it takes. `patienceMs`: for all attempts of a migration. */
-export type ApplyOptions = { log?: (message: string) => void; lockMs?: number; patienceMs?: number }
+/**
+ * `lockMs`: for each lock; 0 waits as long as it takes. `patienceMs`: for all attempts of a migration that fail. `signal`: ends the waits, with an
+ * AbortError.
+ */
+export type ApplyOptions = { log?: (message: string) => void; lockMs?: number; patienceMs?: number; signal?: AbortSignal }
 
 /** Whether the statements run one by one and outside a transaction, while the tables are in use. Its first line says so. */
 const isOnline = ({ sql }: Migration): boolean => /^-- online\b/.test(sql)
@@ -48,7 +56,7 @@ export const applyAll = (db: Tx, migrations: Migration[]): Promise<void> => inTr
 export async function applyMigration(db: Tx, migration: Migration, options: ApplyOptions = {}): Promise<void> {
   const { lockMs = LOCK_MS } = options
   if (isOnline(migration)) return applyOnline(db, migration, lockMs, options)
-  await patiently(db, migration, options, () =>
+  await patiently(options)(db, migration, DEADLOCKS, () =>
     inTransaction(db, async () => {
       await db.query(`set local lock_timeout = ${lockMs}`)
       await applyMigrations(db, [migration])
@@ -58,12 +66,14 @@ export async function applyMigration(db: Tx, migration: Migration, options: Appl
 
 /** A crash between two statements begins the file again, so each statement may be applied twice. */
 async function applyOnline(db: Tx, migration: Migration, lockMs: number, options: ApplyOptions): Promise<void> {
+  const attempt = patiently(options)
   try {
     for (const statement of statementsOf(migration.sql)) {
       // Building and dropping concurrently waits for transactions, and blocks no reader and no writer meanwhile.
       const isConcurrent = new RegExp(CONCURRENTLY.source, 'i').test(statement)
       await db.query(`set lock_timeout = ${isConcurrent ? 0 : lockMs}`)
-      await patiently(db, migration, options, async () => {
+      if (isConcurrent) options.log?.(`${migration.name}: ${statement.split(/\s+on\s/i)[0]}`)
+      await attempt(db, migration, isConcurrent ? Number.POSITIVE_INFINITY : DEADLOCKS, async () => {
         if (!(await isBuilt(db, NEW_INDEX.exec(statement)?.[1]))) await db.query(statement)
       })
     }
@@ -94,23 +104,27 @@ async function inTransaction(db: Tx, work: () => Promise<void>): Promise<void> {
   }
 }
 
-async function patiently(
-  db: Tx,
-  { name }: Migration,
-  { log, patienceMs = PATIENCE_MS }: ApplyOptions,
-  work: () => Promise<void>,
-): Promise<void> {
-  const begin = performance.now()
-  let deadlocks = 0
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await work()
-    } catch (error) {
-      const isLock = isLockTimeout(error)
-      if (!isLock && (!isRetryable(error) || ++deadlocks === DEADLOCKS)) throw error
-      if (performance.now() - begin > patienceMs) throw new SchemaRefused(await refusalOf(db, name, patienceMs), { cause: error })
-      if (isLock && attempt === 1) log?.(`${name} waits for a lock`)
-      await delay(Math.min(LONGEST_PAUSE_MS, SHORTEST_PAUSE_MS * attempt))
+/** Tries again what fails for a lock; all that one call returns shares one patience. `most`: so many deadlocks are a failure. */
+function patiently({ log, patienceMs = PATIENCE_MS, signal }: ApplyOptions) {
+  let waitedMs = 0
+  return async (db: Tx, { name }: Migration, most: number, work: () => Promise<void>): Promise<void> => {
+    let deadlocks = 0
+    for (let attempt = 1; ; attempt++) {
+      signal?.throwIfAborted()
+      const begin = performance.now()
+      try {
+        return await work()
+      } catch (error) {
+        const isLock = isLockTimeout(error)
+        if (!isLock && (!isRetryable(error) || ++deadlocks === most)) throw error
+        waitedMs += Math.min(MOST_OF_ATTEMPT_MS, performance.now() - begin)
+        if (waitedMs > patienceMs) throw new SchemaRefused(await refusalOf(db, name, patienceMs), { cause: error })
+        if (isLock && attempt === 1) log?.(`${name} waits for a lock`)
+        if (deadlocks === 1 && most > DEADLOCKS) log?.(`${name}: an older process waits for the migration: stop it`)
+        const pauseMs = Math.min(LONGEST_PAUSE_MS, SHORTEST_PAUSE_MS * attempt)
+        await delay(pauseMs, undefined, signal && { signal })
+        waitedMs += pauseMs
+      }
     }
   }
 }
@@ -121,5 +135,12 @@ async function refusalOf(db: Tx, name: string, patienceMs: number): Promise<stri
      where datname = current_database() and xact_start is not null and pid <> pg_backend_pid() order by xact_start limit 1`,
   )
   const oldest = rows[0] && `; the oldest transaction is of ${rows[0].program} (process ${rows[0].pid}, since ${rows[0].since})`
-  return `migration ${name} got no lock within ${Math.round(patienceMs / 1000)} s${oldest ?? ''}: end what holds it, and start again`
+  const whose = oldest ?? ((await seesOthers(db)) ? '' : '; grant pg_read_all_stats to its role to see whose it is')
+  return `migration ${name} got no lock within ${Math.round(patienceMs / 1000)} s${whose}: end what holds it, and start again`
+}
+
+/** Whether Postgres shows the transactions of other roles. */
+async function seesOthers(db: Tx): Promise<boolean> {
+  const { rows } = await db.query<{ sees: boolean }>(`select pg_has_role('pg_read_all_stats', 'usage') as sees`)
+  return rows[0]!.sees
 }

@@ -40,6 +40,7 @@ const TAIL = 36 ** 8
 /**
  * The id of what exists once for `of`, an ordered id, and `name`: in the order of `of`, and the same whenever it is made anew. A database that was
  * restored, or has lost a confirmed transaction in a failover, makes some work again, and what it sends again must have the id that the receiver knows.
+ * Where two may make the same row at one moment, `on conflict do nothing` has no target: both make it with the same id, so two indexes may refuse it.
  */
 export function derivedId(prefix: string, of: string, name: string | number): string {
   const digest = createHash('sha256').update(`${of} ${name}`).digest()

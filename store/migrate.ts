@@ -1,7 +1,15 @@
 import { type ApplyOptions, applyAll, applyMigration } from './apply-migration.ts'
 import { connect, type Db, type Pool } from './connect.ts'
-import { takeMigrationLock } from './migration-lock.ts'
-import { appliedMigrations, knownMigrations, knownNames, relationOf, requireKnown, SchemaRefused } from './schema-history.ts'
+import { leaveSharedMigrationLock, takeMigrationLock } from './migration-lock.ts'
+import {
+  type AppliedMigration,
+  appliedMigrations,
+  knownMigrations,
+  knownNames,
+  relationOf,
+  requireKnown,
+  SchemaRefused,
+} from './schema-history.ts'
 
 /** The oldest Postgres that the project supports has `nulls not distinct`, which the schema needs. As `server_version_num`. */
 const OLDEST_SERVER = 150_000
@@ -17,10 +25,12 @@ async function requireServer(db: Db): Promise<void> {
 }
 
 /**
- * Brings the database to the newest version. One advisory lock is held for all migrations, so that any number of processes may start at once.
+ * Brings the database to the newest version. One advisory lock is held for all migrations, so that any number of processes may start at once. A
+ * database that lacks nothing is looked at under the shared lock, which a backup holds for as long as it takes: no start waits for a backup then.
  * An empty database gets all of them in one transaction. Otherwise older processes may be at work: each migration has a transaction of its own
  * and waits for no lock for long, or runs outside of transactions.
  * @throws SchemaRefused for a Postgres that is too old, and when a later program, an unreleased one or another product made the schema.
+ * An abort of `options.signal` ends a wait with an AbortError.
  */
 export async function migrate(url: string, options: ApplyOptions = {}): Promise<{ applied: number }> {
   // No statement time-out: building an index on a large table may take longer.
@@ -36,10 +46,24 @@ async function migrateWith(pool: Pool, options: ApplyOptions): Promise<{ applied
   const db = await pool.connect()
   try {
     await requireServer(db)
-    await takeMigrationLock(db, 'exclusive')
     const known = await knownMigrations()
-    const history = await appliedMigrations(db)
-    requireKnown(history, known, 'start the newer program that made it')
+    const applied = async (): Promise<AppliedMigration[]> => {
+      const history = await appliedMigrations(db)
+      requireKnown(history, known, 'start the newer program that made it')
+      return history
+    }
+    let isTold = false
+    const take = (mode: 'exclusive' | 'shared') =>
+      takeMigrationLock(db, mode, options.signal, () => {
+        if (!isTold) options.log?.('waits for its turn to migrate the database')
+        isTold = true
+      })
+    await take('shared')
+    if ((await applied()).length === known.length) return { applied: 0 }
+    // Two processes that both kept the shared lock would wait for each other. In between another one may migrate: what is missing is read again.
+    await leaveSharedMigrationLock(db)
+    await take('exclusive')
+    const history = await applied()
     const missing = known.slice(history.length)
     if (history.length === 0) await applyAll(db, missing)
     else

@@ -11,6 +11,8 @@ export type OpenOptions = {
   databaseUrl: string | undefined
   appSecret: string | undefined
   log: (message: string) => void
+  /** Ends the wait for a migration, with an AbortError. */
+  signal?: AbortSignal
 }
 
 /** `close` stops the embedded server if this process is the last one that uses it. */
@@ -22,18 +24,18 @@ const SECRET_FILE = 'app_secret'
  * The database of this installation, migrated: the one at `databaseUrl`, or the embedded one in `dataDir`.
  * @throws DataDirRefused, SchemaRefused: the message is the line for the operator.
  */
-export async function openDatabase({ dataDir, databaseUrl, appSecret, log }: OpenOptions): Promise<Opened> {
+export async function openDatabase({ dataDir, databaseUrl, appSecret, log, signal }: OpenOptions): Promise<Opened> {
   await requirePrivateFolder(dataDir)
   if (databaseUrl !== undefined) {
     if (appSecret === undefined) throw new TypeError('databaseUrl needs an appSecret')
     await requireSession(databaseUrl)
-    await migrate(databaseUrl, { log })
+    await migrate(databaseUrl, { log, ...(signal && { signal }) })
     return { url: databaseUrl, appSecret, isEmbedded: false, close: async () => {} }
   }
   if (appSecret === undefined) await requirePrivateFile(join(dataDir, SECRET_FILE), dataDir)
   const embedded = await startEmbedded({ dataDir, log })
   try {
-    await migrate(embedded.url, { log })
+    await migrate(embedded.url, { log, ...(signal && { signal }) })
     return { url: embedded.url, appSecret: appSecret ?? (await keptSecret(dataDir)), isEmbedded: true, close: () => embedded.stop() }
   } catch (error) {
     await embedded.stop()

@@ -23,7 +23,7 @@ export type Tracing = {
   root<T>(name: string, work: (span: OpenSpan) => Promise<T>): Promise<T>
   /** Work for several traces at once, as rows have them: a trace of its own with links to them. For a single one, a part of it. */
   batch<T>(name: string, origins: readonly (string | null)[], work: () => Promise<T>): Promise<T>
-  /** The execution of a job. `renewed`: the trace that the job's row is to have from now on; null: the one that it has. */
+  /** The execution of a job. `renewed`: the trace that the job's row is to have from now on; null: the one that it has, also where the span is not kept. */
   job<T>(job: TracedJob, work: (span: OpenSpan, renewed: string | null) => Promise<T>): Promise<T>
   /** The trace under way as a row has it. `linked`: what comes of the row is linked to the trace, and is no part of it. */
   stored(isLinked: boolean): string | null
@@ -34,7 +34,8 @@ export type Tracing = {
   detached<T>(work: () => T): T
 }
 
-const NO_SPAN: OpenSpan = { rename() {}, note() {}, failed() {} }
+/** Of work that is not recorded. */
+export const NO_SPAN: OpenSpan = { rename() {}, note() {}, failed() {} }
 
 let tracing: Tracing | undefined
 

@@ -25,7 +25,7 @@ export function tracedJobs(pool: Pool): TraceJob | null {
       jobs.map(({ id }) => id),
     )
   })
-  const renew = batchingByKey(kindOf, async (jobs: readonly (ClaimedJob & { trace: string })[]) => {
+  const renew = batchingByKey(kindOf, async (jobs: readonly (ClaimedJob & { stored: string })[]) => {
     const { kind } = jobs[0]!
     await renewTraces(pool, kind, tracedRowsOf(kind), jobs)
     return jobs.map(() => true)
@@ -33,8 +33,8 @@ export function tracedJobs(pool: Pool): TraceJob | null {
   return (claimed, handle) =>
     detached(async () => {
       const { stored, dueAt, hasRow } = (await find(claimed).catch(() => null)) ?? NOT_FOUND
-      return jobSpan({ kind: claimed.kind, stored, dueAt }, async (span, trace) => {
-        if (trace !== null && hasRow) await renew({ ...claimed, trace }).catch(() => false)
+      return jobSpan({ kind: claimed.kind, stored, dueAt }, async (span, renewed) => {
+        if (renewed !== null && hasRow) await renew({ ...claimed, stored: renewed }).catch(() => false)
         const outcome = await handle()
         span.note({ 'perennial.outcome': outcome.is })
         if (outcome.is === 'failed' || outcome.is === 'error') span.failed(outcome.is)

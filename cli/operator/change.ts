@@ -26,12 +26,12 @@ export const roleAction = action({
     'operator role ben@example.org none --project 1',
     'operator role ada@example.org --owner',
   ],
-  async run({ args: [email, given], values }, { env, out }) {
+  async run({ args: [email, given], values }, { env, signal, out }) {
     const isNone = given === 'none'
     const role = isNone ? null : givenRole(given)
     if (values.owner ? role !== undefined && !isNone : given === undefined)
       throw new UsageError('which role? viewer, editor, admin or none; with --owner nothing or none')
-    const text = await withDatabase(readConfig(env), pool =>
+    const text = await withDatabase({ env, signal }, pool =>
       transaction(pool, async tx => {
         const operator = await operatorNamed(tx, email)
         const operation = 'operator role'
@@ -60,7 +60,7 @@ export const resetAction = action({
   examples: ['operator reset ben@example.org'],
   async run({ args: [email] }, context) {
     const config = readConfig(context.env)
-    const { link, name } = await withDatabase(config, (pool, secrets) =>
+    const { link, name } = await withDatabase(context, (pool, secrets) =>
       transaction(pool, async tx => {
         const operator = await operatorNamed(tx, email)
         await resetOperator(tx, operator.id)
@@ -79,8 +79,8 @@ export const signOutAction = action({
   summary: 'end all sessions of an operator',
   arguments: [EMAIL],
   examples: ['operator sign-out ben@example.org'],
-  async run({ args: [email] }, { env, out }) {
-    const [name, ended] = await withDatabase(readConfig(env), async pool => {
+  async run({ args: [email] }, { env, signal, out }) {
+    const [name, ended] = await withDatabase({ env, signal }, async pool => {
       const operator = await operatorNamed(pool, email)
       return [operator.email, await endSessions(pool, operator.id)] as const
     })
@@ -94,8 +94,8 @@ export const closeAction = action({
   summary: 'close an account: it signs in nowhere any more, and keeps its name in the audit log',
   arguments: [EMAIL],
   examples: ['operator close ben@example.org'],
-  async run({ args: [email] }, { env, out }) {
-    const name = await withDatabase(readConfig(env), pool =>
+  async run({ args: [email] }, { env, signal, out }) {
+    const name = await withDatabase({ env, signal }, pool =>
       transaction(pool, async tx => {
         const operator = await operatorNamed(tx, email)
         await closeOperator(tx, operator.id)
@@ -117,9 +117,9 @@ export const secondFactorAction = action({
   ],
   details: 'Whoever has none signs in anew and sets one up before anything else. Signing in with a passkey is enough.',
   examples: ['operator second-factor needed', 'operator second-factor needed ada@example.org'],
-  async run({ args: [whether, email] }, { env, out }) {
+  async run({ args: [whether, email] }, { env, signal, out }) {
     if (whether !== 'needed' && whether !== 'optional') throw new UsageError('needed or optional?')
-    const who = await withDatabase(readConfig(env), pool =>
+    const who = await withDatabase({ env, signal }, pool =>
       transaction(pool, async tx => {
         const operator = email === undefined ? null : await operatorNamed(tx, email)
         await demandSecondFactor(tx, operator?.id ?? null, whether === 'needed')

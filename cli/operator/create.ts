@@ -45,7 +45,7 @@ async function make(
   if (wanted.owner === (role !== undefined))
     throw new UsageError('say what the operator may do: --owner, or --role with viewer, editor or admin')
   const config = readConfig(context.env)
-  const link = await withDatabase(config, pool =>
+  const link = await withDatabase(context, pool =>
     transaction(pool, async tx => {
       if (password !== null) assertChoosable(password, [email, wanted.name ?? ''])
       const passwordHash = password === null ? null : await hashPassword(password)
@@ -124,10 +124,10 @@ export const inviteOperatorAction = action({
 })
 
 /** For somebody who was invited and has no password yet; null for a new address. */
-async function anotherLink({ env }: CommandContext, email: string | undefined, wanted: Wanted): Promise<string | null> {
+async function anotherLink({ env, signal }: CommandContext, email: string | undefined, wanted: Wanted): Promise<string | null> {
   if (email === undefined) return null
   const config = readConfig(env)
-  return withDatabase(config, pool =>
+  return withDatabase({ env, signal }, pool =>
     transaction(pool, async tx => {
       const found = await operatorWith(tx, { email })
       if (!found) return null

@@ -1,4 +1,3 @@
-import { readConfig } from '../../app/config.ts'
 import { audit } from '../../domain/kernel/audit/record.ts'
 import { createProject } from '../../domain/projects/create.ts'
 import { transaction } from '../../store/transaction.ts'
@@ -18,7 +17,7 @@ export const createAction = action({
     const name = values.name?.trim()
     if (!name) throw new UsageError('--name NAME is missing')
     if (name.length > MAX_NAME || /\p{Cc}/u.test(name)) throw new UsageError(`--name must have at most ${MAX_NAME} printable characters`)
-    const made = await withDatabase(readConfig(context.env), (pool, secrets) =>
+    const made = await withDatabase(context, (pool, secrets) =>
       transaction(pool, async tx => {
         const project = await createProject(tx, secrets, { name })
         const trail = projectTrail(context, project.id, 'create')

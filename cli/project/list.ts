@@ -1,4 +1,3 @@
-import { readConfig } from '../../app/config.ts'
 import { listProjects } from '../../domain/projects/settings.ts'
 import { withDatabase } from '../database.ts'
 import { action, JSON_OPTION } from '../definition.ts'
@@ -11,8 +10,8 @@ export const listAction = action({
   summary: 'all projects; users and last event of production, and of the sandbox',
   options: JSON_OPTION,
   examples: ['project list', 'project list --json'],
-  async run({ values }, { env, out }) {
-    const projects = await withDatabase(readConfig(env), pool => listProjects(pool))
+  async run({ values }, { env, signal, out }) {
+    const projects = await withDatabase({ env, signal }, pool => listProjects(pool))
     if (values.json) {
       out(jsonText(projects))
       return 0

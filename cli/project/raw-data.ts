@@ -1,4 +1,3 @@
-import { readConfig } from '../../app/config.ts'
 import { audit } from '../../domain/kernel/audit/record.ts'
 import { setRawData } from '../../domain/projects/settings.ts'
 import { transaction } from '../../store/transaction.ts'
@@ -16,7 +15,7 @@ export const rawDataAction = action({
   async run({ args: [state, given] }, context) {
     if (state !== 'on' && state !== 'off') throw new UsageError('raw-data on or off?')
     const id = projectId(given)
-    await withDatabase(readConfig(context.env), pool =>
+    await withDatabase(context, pool =>
       transaction(pool, async tx => {
         const on = state === 'on'
         const before = await setRawData(tx, id, on)

@@ -1,4 +1,3 @@
-import { readConfig } from '../../app/config.ts'
 import { audit } from '../../domain/kernel/audit/record.ts'
 import { rotateSecretKey } from '../../domain/projects/keys.ts'
 import { transaction } from '../../store/transaction.ts'
@@ -16,7 +15,7 @@ export const rotateAction = action({
   async run({ args: [given], values: { now } }, context) {
     const { out } = context
     const id = projectId(given)
-    const key = await withDatabase(readConfig(context.env), (pool, secrets) =>
+    const key = await withDatabase(context, (pool, secrets) =>
       transaction(pool, async tx => {
         const made = await rotateSecretKey(tx, secrets, id, { now })
         await audit(tx, projectTrail(context, id, 'rotate'), { resource: 'project', id: String(id) })

@@ -1,4 +1,3 @@
-import { readConfig } from '../../app/config.ts'
 import { audit } from '../../domain/kernel/audit/record.ts'
 import { type PolicyName, PROJECT_POLICIES, type ProjectPolicies, setPolicies } from '../../domain/projects/policies.ts'
 import { transaction } from '../../store/transaction.ts'
@@ -42,7 +41,7 @@ export const setAction = action({
   async run({ args: [given], values }, context) {
     const id = projectId(given)
     const policies = policiesIn(values)
-    await withDatabase(readConfig(context.env), pool =>
+    await withDatabase(context, pool =>
       transaction(pool, async tx => {
         const before = await setPolicies(tx, id, policies)
         const changed = Object.keys(before) as PolicyName[]

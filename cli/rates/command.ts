@@ -3,7 +3,6 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { readConfig } from '../../app/config.ts'
 import { importRates, type RateLine } from '../../domain/purchases/rates/import.ts'
 import type { CommandContext } from '../command.ts'
 import { withDatabase } from '../database.ts'
@@ -49,7 +48,6 @@ export const ratesAction = action({
 export const rates = commandOf(ratesAction)
 
 async function importFile(path: string, name: string, context: CommandContext): Promise<number> {
-  const config = readConfig(context.env)
   // The day has begun in the first time zones before it begins in UTC.
   const latest = new Date(Date.now() + DAY_MS).toISOString().slice(0, 10)
   const listing = badLines(context)
@@ -58,7 +56,7 @@ async function importFile(path: string, name: string, context: CommandContext): 
     if ('fault' in line) listing.add(line.line, line.fault)
   }
   if (listing.count() > 0) return listing.end()
-  const imported = await withDatabase(config, pool => importRates(pool, () => ratesOf(path, latest, context.signal)))
+  const imported = await withDatabase(context, pool => importRates(pool, () => ratesOf(path, latest, context.signal)))
   switch (imported.is) {
     case 'imported': {
       const { rates, added, changed } = imported

@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises'
-import { readConfig } from '../../app/config.ts'
 import { type ImportOutcome, importScreen } from '../../domain/growth/screens/import.ts'
 import { audit } from '../../domain/kernel/audit/record.ts'
 import { transaction } from '../../store/transaction.ts'
@@ -16,7 +15,7 @@ import { screensIn } from './file.ts'
 const SHOWN = 100
 
 /** Stores all screens of a file, or none. */
-async function importFile(path: string, given: EnvironmentOptions, { env, out, note }: CommandContext): Promise<number> {
+async function importFile(path: string, given: EnvironmentOptions, { env, signal, out, note }: CommandContext): Promise<number> {
   const text = await readFile(path, 'utf8').catch(error => {
     throw new CliError(`${path}: ${(error as Error).message}`)
   })
@@ -26,7 +25,7 @@ async function importFile(path: string, given: EnvironmentOptions, { env, out, n
     note(`${faults.length > SHOWN ? `… ${faults.length} faults in all. ` : ''}No screen was imported.`)
     return 2
   }
-  return withDatabase(readConfig(env), async pool => {
+  return withDatabase({ env, signal }, async pool => {
     const { project, environment } = await environmentNamed(pool, given)
     const trail = { project, environment, actor: actorOf(env), operation: 'screens import', requestId: null }
     const outcomes = await transaction(pool, async tx => {

@@ -43,7 +43,7 @@ export function backfillArguments(
 async function backfill(input: CommandInput<typeof OPTIONS>, { env, signal, out, note }: CommandContext): Promise<number> {
   const { project, platform, fromMs } = backfillArguments(input)
   const config = readConfig(env)
-  return withProject(config, project, ({ pool, secrets }) =>
+  return withProject({ env, signal }, project, ({ pool, secrets }) =>
     withStoreClients(config, async clients => {
       const deps = { pool, secrets, sweeps: sweepsOf(clients) }
       const result = await backfillStore(deps, { project, platform, fromMs, signal }, ({ environment, phase, queues, notifications }) =>

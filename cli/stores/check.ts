@@ -166,7 +166,7 @@ type Checked = { platform: StorePlatform; findings: Finding[] }
 /** What a project's stores need: what is stored, which permissions the stores grant, what has arrived. `onStore` gets each store when it is checked. */
 const checkStores = (project: number, { env, signal }: CommandContext, onStore: (checked: Checked) => void): Promise<void> => {
   const config = readConfig(env)
-  return withProject(config, project, open =>
+  return withProject({ env, signal }, project, open =>
     withStoreClients(config, async clients => {
       for (const platform of STORE_PLATFORMS) {
         const store = await openStore(open.pool, open.secrets, project, platform)

@@ -8,6 +8,7 @@ import { googleTokens } from '../../workflows/outgoing/google-token.ts'
 import { outgoing } from '../../workflows/outgoing/outgoing.ts'
 import { type Stores, storeClients } from '../../workflows/stores/clients.ts'
 import type { StoreClient } from '../../workflows/stores/store-client.ts'
+import type { CommandContext } from '../command.ts'
 import { withDatabase } from '../database.ts'
 import { CliError } from '../failure.ts'
 
@@ -21,8 +22,12 @@ export type OpenProject = {
 }
 
 /** Opens the database for a command about a project. Throws for a project that does not exist. */
-export const withProject = <T>(config: Config, project: number, work: (open: OpenProject) => Promise<T>): Promise<T> =>
-  withDatabase(config, async (pool, secrets) => {
+export const withProject = <T>(
+  context: Pick<CommandContext, 'env' | 'signal'>,
+  project: number,
+  work: (open: OpenProject) => Promise<T>,
+): Promise<T> =>
+  withDatabase(context, async (pool, secrets) => {
     const found = await listEnvironments(pool, project)
     if (found.length === 0) throw new CliError(`project ${project} not found`)
     const environments = Object.fromEntries(found.map(({ kind, id }) => [kind, id])) as OpenProject['environments']

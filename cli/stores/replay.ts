@@ -1,4 +1,3 @@
-import { readConfig } from '../../app/config.ts'
 import { audit } from '../../domain/kernel/audit/record.ts'
 import {
   findNotifications,
@@ -47,7 +46,7 @@ async function replay({ args: [given, ...ids], values }: CommandInput<typeof OPT
   const project = projectId(given)
   const ways = [ids.length > 0, values['set-aside'], values.lineage !== undefined].filter(way => way)
   if (ways.length !== 1) throw new UsageError('stores replay PROJECT ID …, --set-aside or --lineage LINEAGE?')
-  return withProject(readConfig(context.env), project, async open => {
+  return withProject(context, project, async open => {
     const { pool } = open
     const selection = async (): Promise<ReplaySelection> => {
       if (values.lineage !== undefined) return { is: 'queues', queues: await queuesOfGiven(open, null, values.lineage) }

@@ -111,10 +111,10 @@ export const storesStatus = action({
   details: `Each store: connected or what is missing, the address to enter, last push and sweep, what is pending, set aside or not acknowledged, alerts
 and what to do about them, and the refused purchases of the last 24 hours by reason.`,
   examples: ['stores status 1', 'stores status 1 --lineage 2000000123456789', 'stores status 1 --json'],
-  async run({ args: [given], values: { lineage, sandbox, json } }, { env, out }) {
+  async run({ args: [given], values: { lineage, sandbox, json } }, { env, signal, out }) {
     const project = projectId(given)
     const config = readConfig(env)
-    await withProject(config, project, async open => {
+    await withProject({ env, signal }, project, async open => {
       const kind = sandbox ? 'sandbox' : null
       if (lineage === undefined) {
         const status = await readStatus(open, config)

@@ -119,7 +119,7 @@ async function test({ args: [given], values }: CommandInput<typeof OPTIONS>, con
   if (!(seconds <= LONGEST_SECONDS)) throw new UsageError(`--wait must be a whole number of seconds from 0 to ${LONGEST_SECONDS}`)
   const environment = values.sandbox ? 'sandbox' : 'production'
   const config = readConfig(context.env)
-  return withProject(config, project, async open => {
+  return withProject(context, project, async open => {
     const settings = await storeOf(open)
     const tested: TestedStore = { project, platform: 'apple', environment }
     return withStoreClients(config, async ({ apple }) => {

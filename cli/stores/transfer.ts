@@ -1,4 +1,3 @@
-import { readConfig } from '../../app/config.ts'
 import { audit } from '../../domain/kernel/audit/record.ts'
 import { transferLineage } from '../../domain/purchases/transfer.ts'
 import { transaction } from '../../store/transaction.ts'
@@ -16,13 +15,16 @@ const OPTIONS = {
 } as const
 
 /** Moves a lineage to a user, whatever the transfer policy says. */
-async function transfer({ args: [given, named], values }: CommandInput<typeof OPTIONS>, { env, out }: CommandContext): Promise<number> {
+async function transfer(
+  { args: [given, named], values }: CommandInput<typeof OPTIONS>,
+  { env, signal, out }: CommandContext,
+): Promise<number> {
   const project = projectId(given)
   if (named === undefined) throw new UsageError('which lineage? "stores status PROJECT" shows numbers and names')
   const { to } = values
   if (!to) throw new UsageError('--to USER is missing: the id of the user who gets the lineage')
   const kind = values.sandbox ? 'sandbox' : 'production'
-  return withProject(readConfig(env), project, async ({ pool, environments }) => {
+  return withProject({ env, signal }, project, async ({ pool, environments }) => {
     const environment = environments[kind]
     const { id, name } = await oneLineage(pool, project, kind, named)
     const former = await transaction(pool, async tx => {

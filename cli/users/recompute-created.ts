@@ -1,4 +1,3 @@
-import { readConfig } from '../../app/config.ts'
 import { audit } from '../../domain/kernel/audit/record.ts'
 import { lookAtBeginnings, recomputeBeginnings } from '../../domain/oversight/reconciliation/beginnings.ts'
 import { listEnvironments, type ProjectEnvironment } from '../../domain/projects/environments.ts'
@@ -68,8 +67,8 @@ function print({ environment, customers, moved, days }: Found, isApplied: boolea
 
 async function recompute({ args: [given], values }: CommandInput<typeof OPTIONS>, context: CommandContext): Promise<number> {
   const project = projectId(given)
-  const { env, out } = context
-  return withDatabase(readConfig(env), async pool => {
+  const { env, signal, out } = context
+  return withDatabase({ env, signal }, async pool => {
     const environments = await listEnvironments(pool, project)
     if (environments.length === 0) throw new CliError(`there is no project ${project}`)
     const found: Found[] = []

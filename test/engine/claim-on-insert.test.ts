@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { InsertCapacity } from '../../domain/durable/jobs/claim-on-insert.ts'
 import type { ClaimedJob } from '../../domain/durable/jobs/job.ts'
+import { createAutomationDeliveries } from '../../domain/integrations/deliveries/create.ts'
 import { insertDeliveries, type NewDelivery } from '../../domain/integrations/deliveries/insert.ts'
 import { LOCK } from '../../store/advisory-locks.ts'
 import { transaction } from '../../store/transaction.ts'
@@ -195,5 +196,37 @@ describe('the capacity of an executor for an insert', () => {
       { destination: full, fence: 0, leased: false, count: 1 },
       { destination: paused, fence: 0, leased: false, count: 1 },
     ])
+  })
+
+  test('a delivery whose number is taken is an error, and no lost delivery; one that is there is left as it is', async () => {
+    const id = await storedIntegration(fixture.pool, fixture.environment, { slug: 'webhooks', active: 1 })
+    const { rows } = await fixture.pool.query<{ number: number }>('select number from integrations where id = $1', [id])
+    const event = { event_name: 'bought', user_id: null, partition: 0, log_offset: 1 }
+    const insert = (event_id: string) =>
+      transaction(fixture.pool, tx =>
+        insertDeliveries(tx, fixture.environment, [{ ...event, integration: rows[0]!.number, event_id }], null),
+      )
+    const create = (run: string, integrationId = id) =>
+      transaction(fixture.pool, tx =>
+        createAutomationDeliveries(
+          tx,
+          fixture.environment,
+          [{ integrationId, stepId: 'tell', run: { ...event, id: run, automation_id: 'aut_1', version: 1, event_id: 'evt_1' } }],
+          null,
+        ),
+      )
+    await insert('evt_there')
+    await insert('evt_there')
+    const { ids } = await create('run_there')
+    expect((await create('run_there')).ids).toEqual(ids)
+
+    const behind = () =>
+      fixture.pool.query(`select setval(pg_get_serial_sequence('deliveries', 'number'), (select min(number) from deliveries), false)`)
+    await behind()
+    await expect(insert('evt_lost')).rejects.toThrow(/^a delivery was not created .*event evt_lost/)
+    await behind()
+    await expect(create('run_lost')).rejects.toThrow(/^a delivery was not created .*run run_lost, step tell/)
+    expect((await create('run_lost', 'int_gone')).ids).toEqual([null])
+    await fixture.pool.query(`select setval(pg_get_serial_sequence('deliveries', 'number'), (select max(number) from deliveries))`)
   })
 })

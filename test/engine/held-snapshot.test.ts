@@ -8,6 +8,7 @@ import { connect, type Db, type Pool } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import { type EngineFixture, engineFixture } from '../harness/engine-fixture.ts'
 import { seeded } from '../harness/load.ts'
+import { until } from '../harness/until.ts'
 
 // While a backup holds its snapshot, the index entries of all jobs that end stay: nothing that runs every second may visit them.
 
@@ -114,6 +115,43 @@ test('floors are at or below every job that a transaction under way may have wri
   } finally {
     await writing.query('rollback')
     writing.release()
+  }
+})
+
+test.each([
+  ['is held down', 'begin; lock table screens in access exclusive mode', true],
+  ['is not held down', 'create index concurrently screens_later on screens (name)', false],
+])('a floor %s by a migration that executes: %s', async (_, statement, isHeld) => {
+  await endMany(['job'])
+  await fixture.pool.query(`insert into due (kind, id, environment, due_at) values ('job', 1, $1, clock_timestamp() + interval '1 day')`, [
+    fixture.environment,
+  ])
+  // It has written nothing, and both statements wait for it.
+  const older = await fixture.pool.connect()
+  const migrating = connect({ url: fixture.url, name: 'perennial-migrate', max: 1, statementTimeoutMs: 0 })
+  try {
+    await older.query('begin; lock table screens in row exclusive mode')
+    const executed = migrating.query(statement)
+    const since = await until('the migration waits', async () => {
+      const { rows } = await fixture.pool.query<{ since: string }>(
+        `select query_start::text as since from pg_stat_activity
+         where datname = current_database() and application_name = 'perennial-migrate' and wait_event_type = 'Lock'`,
+      )
+      return rows[0]?.since
+    })
+    const floors = await readFloors(fixture.pool)
+    const { rows } = await fixture.pool.query(
+      `select count(*)::int, bool_and(low::timestamptz <= $2::timestamptz - interval '3 seconds') as held from unnest($1::text[]) low`,
+      [floors.all.map(({ low }) => low), since],
+    )
+    expect(rows).toEqual([{ count: 1, held: isHeld }])
+    await older.query('rollback')
+    await executed
+    await migrating.query(isHeld ? 'rollback' : 'drop index screens_later')
+  } finally {
+    await older.query('rollback')
+    older.release()
+    await migrating.end()
   }
 })
 

@@ -12,6 +12,7 @@ type WireSpan = {
   name: string
   attributes?: Attribute[]
   links?: { traceId: string; spanId: string }[]
+  startTimeUnixNano: string
   status?: { code?: number }
 }
 type Body = { resourceSpans: { resource: { attributes: Attribute[] }; scopeSpans: { spans: WireSpan[] }[] }[] }
@@ -25,6 +26,7 @@ export type CollectedSpan = {
   /** Of the process. */
   resource: Record<string, unknown>
   links: { trace: string; id: string }[]
+  startMs: number
   isError: boolean
 }
 
@@ -35,7 +37,7 @@ const valuesOf = (attributes: Attribute[] = []) => Object.fromEntries(attributes
 const spansOf = ({ resourceSpans }: Body): CollectedSpan[] =>
   resourceSpans.flatMap(({ resource, scopeSpans }) =>
     scopeSpans.flatMap(({ spans }) =>
-      spans.map(({ traceId, spanId, parentSpanId, name, attributes, links = [], status }) => ({
+      spans.map(({ traceId, spanId, parentSpanId, name, attributes, links = [], startTimeUnixNano, status }) => ({
         trace: traceId,
         id: spanId,
         parent: parentSpanId || null,
@@ -43,6 +45,7 @@ const spansOf = ({ resourceSpans }: Body): CollectedSpan[] =>
         attributes: valuesOf(attributes),
         resource: valuesOf(resource.attributes),
         links: links.map(link => ({ trace: link.traceId, id: link.spanId })),
+        startMs: Number(startTimeUnixNano) / 1_000_000,
         isError: status?.code === 2,
       })),
     ),

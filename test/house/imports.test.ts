@@ -16,7 +16,7 @@ const MAY_IMPORT: Record<string, string[]> = {
 /** The only files that a room may import from a higher room. */
 const EXCEPTIONS: Record<string, RegExp> = {
   // The commands read the configuration of the service and print its errors.
-  cli: /^app\/(config|exit-line|logger|secret-files)\.ts$/,
+  cli: /^app\/(config|exit-line|logger|retired-settings|secret-files)\.ts$/,
 }
 const QUEUES = /^(pg-boss|bullmq|ioredis|@bull-board)(\/|$)/
 const SQL = /\b(select\s[\s\S]*\sfrom\s|insert\s+into\s|update\s+\w+\s+set\s|delete\s+from\s)/i

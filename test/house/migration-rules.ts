@@ -21,16 +21,50 @@ const NAME = '(?:public\\.)?"?(\\w+)"?'
 const CREATED = new RegExp(`^create (?:unlogged )?table (?:if not exists )?${NAME}`, 'i')
 const ALTERED = new RegExp(`^alter table (?:if exists )?(?:only )?${NAME}`, 'i')
 const INDEXED = new RegExp(`^create (?:unique )?index (concurrently )?(?:if not exists )?(?:"?\\w+"? )?on (?:only )?${NAME}`, 'i')
-const WRITTEN = [new RegExp(`\\bupdate (?:only )?${NAME} (?:\\w+ )?set\\b`, 'gi'), new RegExp(`\\bdelete from (?:only )?${NAME}`, 'gi')]
-const COPIED = new RegExp(`\\binsert into [\\s\\S]*?\\bselect\\b[\\s\\S]*?\\bfrom ${NAME}`, 'i')
-const VALIDATED = new RegExp(`^alter table ${NAME} validate constraint\\b`, 'i')
+const WRITTEN = [
+  new RegExp(`\\bupdate (?:only )?${NAME} (?:as )?(?:\\w+ )?set\\b`, 'gi'),
+  new RegExp(`\\bdelete from (?:only )?${NAME}`, 'gi'),
+]
+const COPIES = /\b(?:insert into [\s\S]*?\bselect\b|create (?:unlogged )?table [^()]*\bas\b)/i
+const CTE = /(\w+)"? (?:\([^)]*\) )?as (?:(?:not )?materialized )?\(/gi
+const VALIDATED = new RegExp(`^alter table ${NAME} validate constraint "?(\\w+)`, 'i')
+const DROPPED = /^drop (?:table|(?:materialized )?view|function|procedure|aggregate|trigger|type|domain|sequence|schema|extension|index)\b/i
+const NEW_JOB = new RegExp(`\\binsert into ${NAME}`, 'gi')
 /** A default that Postgres computes once and not for each row. */
 const STABLE_DEFAULT =
   /^(?:now\(\)|current_(?:timestamp|date)|null|true|false|-?[\d.]+|'(?:[^']|'')*'(?:::[\w[\] ]+)?|array\[\](?:::[\w[\] ]+)?)(?=[\s,]|$)/i
 
 const ADD_COLUMN_FIRST = 'add the column without it, fill it by a job, and add the rule as a constraint that is validated later'
 const IN_TWO_STEPS = 'add it with "not valid" in one migration, and "validate constraint" in a migration that is "-- online"'
+const STILL_USED =
+  'processes of the release before still use it: write "-- unread since X.Y.Z" before the statement when no process of that release reads it'
 const BY_A_JOB = 'let a job of the workers fill the rows batch by batch, with progress (docs/contributing.md)'
+
+/** The tables that a statement reads: after "from" and "join", and after the commas between them. A function and a CTE are no table. */
+function sourcesOf(statement: string): string[] {
+  const ctes = [...statement.matchAll(CTE)].map(([, name]) => name!.toLowerCase())
+  const plain = statement.replaceAll(/\bdistinct from\b|\b(?:extract|trim|substring|overlay)\s*\([^()]*\)/gi, ' ')
+  const sources = [...plain.matchAll(new RegExp(`\\b(?:from|join|using)\\s+(?:only\\s+|lateral\\s+)*${NAME}\\b(?!\\s*\\()`, 'gi'))].map(
+    ([, name]) => name!,
+  )
+  // What stands in brackets has a "from" of its own: the innermost first.
+  const scopes: string[] = []
+  let rest = plain
+  for (let former = ''; former !== rest; ) {
+    former = rest
+    rest = rest.replaceAll(/\(([^()]*)\)/g, (_, inner: string) => {
+      scopes.push(inner)
+      return '[]'
+    })
+  }
+  const clauses = [...scopes, rest].flatMap(text => [
+    ...text.matchAll(/\bfrom\b([\s\S]*?)(?=\b(?:where|group|order|limit|returning|union|having)\b|\bon conflict\b|$)/gi),
+  ])
+  for (const [, clause] of clauses)
+    for (const part of clause!.split(',').slice(1))
+      sources.push(new RegExp(`^\\s*(?:only\\s+)?${NAME}\\b(?!\\s*(?:\\(|\\[\\]))`, 'i').exec(part)?.[1] ?? '')
+  return sources.filter(name => name !== '' && !ctes.includes(name.toLowerCase()) && !/^lateral$/i.test(name))
+}
 
 /** The body of a function writes nothing when the function is created. */
 const withoutBodies = (statement: string) => statement.replaceAll(/(\$\w*\$)[\s\S]*?\1/g, '')
@@ -65,20 +99,21 @@ function faultOfConstraint(part: string): string | undefined {
   return undefined
 }
 
-function faultOfAlteration(part: string, isValidated: boolean): string | undefined {
+function faultOfAlteration(part: string, table: string, validated: Set<string>): string | undefined {
   if (/^add (?:constraint|foreign key|check|unique|primary key|exclude)\b/i.test(part)) return faultOfConstraint(part)
   if (/^add\b/i.test(part)) return faultOfColumn(part)
   if (/^alter (?:column )?"?\w+"? (?:set data )?type\b/i.test(part))
     return 'it rewrites the table under a lock: add a column of the new type, fill it by a job, read it, and drop the former one in a later release'
-  if (/^alter (?:column )?"?\w+"? set not null\b/i.test(part) && !isValidated)
-    return 'the whole table is read under a lock: add "check (… is not null) not valid" before, and validate it in the same "-- online" migration'
-  if (/^(?:drop (?:column )?(?!constraint)|rename\b)/i.test(part))
-    return 'processes of the release before still use it: write "-- unread since X.Y.Z" before the statement when no process of that release reads it'
+  const [, column] = /^alter (?:column )?"?(\w+)"? set not null\b/i.exec(part) ?? []
+  if (column !== undefined && !validated.has(`${table}_${column}_not_null`))
+    return `the whole table is read under a lock: add "constraint ${table}_${column}_not_null check (${column} is not null) not valid" before, and validate it in the same "-- online" migration`
+  if (/^(?:drop (?:column )?(?!constraint)|rename\b)/i.test(part)) return STILL_USED
   if (/^set (?:logged|unlogged|tablespace|access method)\b/i.test(part)) return 'it rewrites the table under a lock'
   return undefined
 }
 
 function faultOf(given: string, created: Set<string>, isOnline: boolean, validated: Set<string>): string | undefined {
+  if (/^do\b/i.test(given)) return 'what a block does is not looked into: write its statements as they are'
   const statement = withoutBodies(given)
   if (/^(?:vacuum|cluster|reindex|lock|truncate|refresh)\b/i.test(statement)) return 'it locks whole tables'
   const [, concurrently, indexed] = INDEXED.exec(statement) ?? []
@@ -89,12 +124,11 @@ function faultOf(given: string, created: Set<string>, isOnline: boolean, validat
     if (/^create (?:unique )?index concurrently (?:if not exists )?on\b/i.test(statement))
       return 'a second attempt finds the index by its name: name it'
   }
-  if (/^drop table\b/i.test(statement))
-    return 'processes of the release before still use it: write "-- unread since X.Y.Z" before the statement when no process of that release reads it'
+  if (DROPPED.test(statement)) return STILL_USED
   const [, altered] = ALTERED.exec(statement) ?? []
   if (altered !== undefined && !created.has(altered)) {
     const parts = partsOf(statement.replace(ALTERED, '').trim())
-    const fault = parts.map(part => faultOfAlteration(part, isOnline && validated.has(altered))).find(one => one !== undefined)
+    const fault = parts.map(part => faultOfAlteration(part, altered, isOnline ? validated : new Set())).find(one => one !== undefined)
     if (fault !== undefined) return fault
   }
   const isLarge = (table: string) => !created.has(table) && !FEW_ROWS.includes(table)
@@ -102,14 +136,16 @@ function faultOf(given: string, created: Set<string>, isOnline: boolean, validat
   const isTrigger = /^create (?:or replace )?trigger\b/i.test(statement)
   if (!isTrigger && WRITTEN.some(form => [...withoutTexts.matchAll(form)].some(([, table]) => isLarge(table!))))
     return `it may write every row of the table, and holds all of them until the end: ${BY_A_JOB}`
-  const [, source] = COPIED.exec(withoutTexts) ?? []
-  if (source !== undefined && isLarge(source)) return `it may copy every row of ${source}: ${BY_A_JOB}`
+  if ([...withoutTexts.matchAll(NEW_JOB)].some(([, table]) => table === 'due'))
+    return 'workers may already have read past the time at which the job is due: let the workers create it'
+  const source = COPIES.test(withoutTexts) ? sourcesOf(withoutTexts).find(isLarge) : undefined
+  if (source !== undefined) return `it may copy every row of ${source}: ${BY_A_JOB}`
   return undefined
 }
 
 /** What an online migration may consist of: a crash begins the file again, so each statement can be applied twice. */
 const REPEATABLE =
-  /^(?:create (?:unique )?index concurrently|drop index concurrently if exists|alter table \S+ (?:validate constraint|drop constraint if exists|alter (?:column )?\S+ set not null|alter (?:column )?\S+ drop not null)\b)/i
+  /^(?:create (?:unique )?index concurrently|drop index concurrently if exists|alter table \S+ (?:add column if not exists|validate constraint|drop constraint if exists|alter (?:column )?\S+ set not null|alter (?:column )?\S+ drop not null)\b)/i
 
 const UNREAD = /^-- unread since (\d+\.\d+\.\d+)\s*$/m
 
@@ -122,10 +158,10 @@ export function faultsOf(sql: string, releases: readonly string[]): Fault[] {
   const since = UNREAD.exec(sql)?.[1]
   const isUnread = since !== undefined && releases.includes(since)
   return statements.flatMap(statement => {
-    const mayDrop = isUnread && /^(?:drop table|alter table [\s\S]*\b(?:drop|rename))\b/i.test(statement)
+    const mayDrop = isUnread && (DROPPED.test(statement) || /^alter table [\s\S]*\b(?:drop|rename)\b/i.test(statement))
     const why = mayDrop ? undefined : faultOf(statement, created, isOnline, validated)
-    const table = VALIDATED.exec(statement)?.[1]
-    if (table !== undefined) validated.add(table)
+    const constraint = VALIDATED.exec(statement)?.[2]
+    if (constraint !== undefined) validated.add(constraint)
     if (why !== undefined) return [{ statement, why }]
     if (isOnline && !REPEATABLE.test(statement))
       return [

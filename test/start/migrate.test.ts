@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { applyMigration, applyMigrations } from '../../store/apply-migration.ts'
+import { migrate } from '../../store/migrate.ts'
 import { takeMigrationLock } from '../../store/migration-lock.ts'
 import { SchemaRefused } from '../../store/schema-history.ts'
 import { transaction } from '../../store/transaction.ts'
@@ -77,6 +78,53 @@ test('an online migration waits for transactions and blocks no writer; what an i
   expect([await isValid(database, 'rates_later'), await isValid(database, 'screens_after_that')]).toEqual([true, true])
   expect(await isRecorded(database)).toBe(true)
   expect((await newer.query('show lock_timeout')).rows).toEqual([{ lock_timeout: '0' }])
+})
+
+test('what is built concurrently is named, and tries again as long as an older process waits for it in a statement', async () => {
+  const { database, connections } = await place()
+  const [newer, older] = connections
+  await newer.query(`set deadlock_timeout = '20ms'; select pg_advisory_lock(1)`)
+  // It has a snapshot while it waits.
+  const waiting = older.query('select pg_advisory_lock(1)').catch((error: Error) => error.message)
+  await until('the older one waits', async () => {
+    const { rowCount } = await database.pool.query(`select 1 from pg_locks where locktype = 'advisory' and not granted`)
+    return rowCount === 1 || undefined
+  })
+  const said: string[] = []
+  const applied = applyMigration(newer, later(ONLINE), { log: line => said.push(line) })
+  await until('more deadlocks than a transaction may have', async () => {
+    const { rows } = await database.pool.query<{ n: number }>(
+      'select deadlocks::int as n from pg_stat_database where datname = current_database()',
+    )
+    return rows[0]!.n > 5 || undefined
+  })
+  expect(await isRecorded(database)).toBe(false)
+  await database.pool.query(`select pg_cancel_backend(pid) from pg_locks where locktype = 'advisory' and not granted`)
+  expect(await waiting).toMatch(/cancel/)
+  await applied
+  expect([await isValid(database, 'screens_later'), await isValid(database, 'screens_after_that')]).toEqual([true, true])
+  expect(said).toEqual([
+    '999-later.sql: create index concurrently screens_later',
+    '999-later.sql: an older process waits for the migration: stop it',
+    '999-later.sql: create index concurrently screens_after_that',
+    '999-later.sql: drop index concurrently if exists screens_not_there',
+  ])
+})
+
+test('a start waits for no backup while the schema lacks nothing; where it does it says so, and a signal ends the wait', async () => {
+  const { database, connections } = await place()
+  await takeMigrationLock(connections[0], 'shared')
+  expect(await migrate(database.url)).toEqual({ applied: 0 })
+
+  await database.pool.query('delete from migrations where version = (select max(version) from migrations)')
+  const stopped = new AbortController()
+  const said: string[] = []
+  const migrated = migrate(database.url, { log: line => said.push(line), signal: stopped.signal })
+  migrated.catch(() => {})
+  await until('it waits for its turn', () => said[0])
+  stopped.abort()
+  await expect(migrated).rejects.toMatchObject({ name: 'AbortError' })
+  expect(said).toEqual(['waits for its turn to migrate the database'])
 })
 
 test('a process that waits for its turn to migrate does not hold up an index that another one builds', async () => {

@@ -1,6 +1,10 @@
 // The variables of traces.
-import { describe, expect, test } from 'vitest'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { readConfig } from '../../app/config.ts'
+import { SECRETS } from '../../app/secret-files.ts'
 
 const AT = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' }
 
@@ -8,7 +12,7 @@ describe('traces', () => {
   test('are sent only where there is an endpoint', () => {
     expect(readConfig({}).traces).toBeUndefined()
     expect(readConfig({ OTEL_SERVICE_NAME: 'x', OTEL_TRACES_SAMPLER: 'nonsense' }).traces).toBeUndefined()
-    expect(readConfig(AT).traces).toEqual({ serviceName: 'perennial', attributes: {} })
+    expect(readConfig(AT).traces).toEqual({ serviceName: 'perennial', attributes: {}, headers: {} })
     expect(readConfig({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://collector/v1/traces' }).traces).toBeDefined()
   })
 
@@ -22,8 +26,21 @@ describe('traces', () => {
     expect(readConfig({ ...AT, OTEL_SERVICE_NAME: 'shop', OTEL_RESOURCE_ATTRIBUTES: attributes }).traces).toEqual({
       serviceName: 'shop',
       attributes: { 'deployment.environment.name': 'a b', team: 'core' },
+      headers: {},
     })
     expect(readConfig({ ...AT, OTEL_RESOURCE_ATTRIBUTES: 'service.name=shop' }).traces?.serviceName).toBeUndefined()
+  })
+
+  test('get the headers for the collector from files, too', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'perennial-traces-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const names = SECRETS.filter(name => name.startsWith('OTEL_'))
+    for (const name of names) writeFileSync(join(folder, name), `authorization=${name}\n`, { mode: 0o600 })
+    const files = Object.fromEntries(names.map(name => [`${name}_FILE`, join(folder, name)]))
+    expect(readConfig({ ...AT, ...files }).traces?.headers).toEqual({
+      OTEL_EXPORTER_OTLP_HEADERS: 'authorization=OTEL_EXPORTER_OTLP_HEADERS',
+      OTEL_EXPORTER_OTLP_TRACES_HEADERS: 'authorization=OTEL_EXPORTER_OTLP_TRACES_HEADERS',
+    })
   })
 
   test.each([

@@ -2,12 +2,12 @@
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { openTelemetry } from '../../app/open-telemetry.ts'
-import { batchSpan, rootSpan, setTracing, storedTrace, traceId } from '../../store/tracing.ts'
+import { batchSpan, jobSpan, rootSpan, setTracing, storedTrace, traceId } from '../../store/tracing.ts'
 import { type Collector, collector } from '../harness/collector.ts'
 import { type EngineFixture, engineFixture, workflow } from '../harness/engine-fixture.ts'
 import { until } from '../harness/until.ts'
 
-const OPTIONS = { serviceName: 'perennial', attributes: {} }
+const OPTIONS = { serviceName: 'perennial', attributes: {}, headers: {} }
 const former = { ...process.env }
 let traces: Collector
 
@@ -157,4 +157,17 @@ test('a collector that is away costs one line of the log and a bounded time at t
   expect(result).toHaveLength(10)
   expect(stopMs).toBeLessThan(4_000)
   expect(lines).toHaveLength(1)
+  expect(lines[0]!.why).toMatch(/ECONNREFUSED/)
+})
+
+test('the span of a job that was due long ago begins an hour before its claim', async () => {
+  const before = Date.now()
+  await traced(traces.env, () => jobSpan({ kind: 'late', stored: null, dueAt: before - 5 * 3_600_000 }, async () => null))
+  expect(traces.named('job late')[0]!.startMs).toBeGreaterThanOrEqual(before - 3_600_000)
+})
+
+test('a job without a trace gives its row one only where the span is kept', async () => {
+  const renewed = () => jobSpan({ kind: 'bare', stored: null, dueAt: null }, async (_, stored) => stored)
+  expect((await traced(traces.env, renewed)).result).toMatch(/^00-/)
+  expect((await traced({ ...traces.env, OTEL_TRACES_SAMPLER: 'parentbased_always_off' }, renewed)).result).toBeNull()
 })

@@ -36,7 +36,7 @@ async function importPointers(
   const options = await fileOptions(values, path)
   const config = readConfig(context.env)
   const kind = values.sandbox ? 'sandbox' : 'production'
-  return withProject(config, project, async ({ pool, secrets, environments }) => {
+  return withProject(context, project, async ({ pool, secrets, environments }) => {
     const settings = await openStore(pool, secrets, project, platform)
     if (settings === null || !settings.enabled)
       throw new CliError(`project ${project} has not set up ${STORE_NAME[platform]}, or has switched it off`)

@@ -41,9 +41,9 @@ export function floorValues({ all, asOf, readAt }: Floors): unknown[] {
   ]
 }
 
-// A backup only reads, for as long as it takes. Another program that has written has a transaction id. Postgres hides the times of another
-// role's sessions from a role that is not a member of pg_read_all_stats: what such a session does may have begun at any time. A session
-// without a user is the server's own.
+// A backup only reads, for as long as it takes, and a migration that builds an index concurrently writes no job, for as long as that takes. Another
+// program that has written has a transaction id. Postgres hides the times and statements of another role's sessions from a role that is not a
+// member of pg_read_all_stats: what such a session does may have begun at any time. A session without a user is the server's own.
 const OPEN = `
   select statement_timestamp()::text as as_of,
     (least(statement_timestamp(), min(coalesce(case when backend_xid is null then query_start else xact_start end, '-infinity')))
@@ -52,7 +52,8 @@ const OPEN = `
   from pg_stat_activity
   where datname = current_database() and pid <> pg_backend_pid() and usesysid is not null
     and (backend_xid is not null or (state in ('active', 'disabled') or backend_type is null)
-      and application_name like 'perennial%' and application_name <> 'perennial-backup')`
+      and application_name like 'perennial%' and application_name <> 'perennial-backup'
+      and not (application_name = 'perennial-migrate' and coalesce(query, '') ~* '\\mindex concurrently\\M'))`
 
 const READ = `
   with recursive ${groupsAbove(2)}

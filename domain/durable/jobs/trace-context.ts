@@ -34,14 +34,14 @@ export async function renewTraces(
   db: Db,
   kind: string,
   rows: TracedRows,
-  renewed: readonly (Pick<ClaimedJob, 'id' | 'fence'> & { trace: string })[],
+  jobs: readonly (Pick<ClaimedJob, 'id' | 'fence'> & { stored: string })[],
 ): Promise<void> {
   await db.query({
     name: `renew-traces-${kind}`,
     text: `with locked as materialized (${lockJobs(kind, '$1::bigint[]')})
-           update ${rows.table} t set trace_context = w.trace
-           from unnest($1::bigint[], $2::int[], $3::text[]) w(id, fence, trace) join locked l on l.id = w.id and l.fence = w.fence
+           update ${rows.table} t set trace_context = w.stored
+           from unnest($1::bigint[], $2::int[], $3::text[]) w(id, fence, stored) join locked l on l.id = w.id and l.fence = w.fence
            where t.${rows.key} = any ($1::bigint[]) and t.${rows.key} = w.id${ofKind(kind, rows)}`,
-    values: [renewed.map(({ id }) => id), renewed.map(({ fence }) => fence), renewed.map(({ trace }) => trace)],
+    values: [jobs.map(({ id }) => id), jobs.map(({ fence }) => fence), jobs.map(({ stored }) => stored)],
   })
 }

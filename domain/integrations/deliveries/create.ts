@@ -7,6 +7,7 @@ import { insertJobs } from '../../durable/jobs/sql.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import { DELIVERY_DUE, firstDue } from './delivery.ts'
 import { scheduleProbeSql } from './probe.ts'
+import { NOT_CREATED } from './require-created.ts'
 
 /** The content of a webhook step: its run, and the event that started the run. */
 type AutomationDelivery = {
@@ -27,7 +28,7 @@ type AutomationDelivery = {
 
 // `for key share`, in the order of their numbers: a transaction that activates or pauses an integration comes wholly before or wholly after this
 // one. So a release never leaves a held delivery out. The integration's id as an ordered range: it leaves one index to a plan that was made
-// while the table was empty. On any conflict: who makes the same delivery at this moment makes it with the same id, too.
+// while the table was empty.
 const LEASE = leaseOfNth({ nth: 'i.nth', nthOf: 'i.nth_of', destination: 'i.destination', first: 13 })
 const CREATE = `
   with given as (
@@ -70,20 +71,24 @@ const CREATE = `
   select created.id, created.run_id, created.step_id, jobs.id as number, jobs.destination, jobs.is_claimed
   from created join jobs on jobs.id = created.number`
 
-// The run as an ordered range, as above.
+// The run and the integration as ordered ranges, as above. An integration that takes deliveries is locked by the statement above.
 const FIND = `
-  select k.n::int as n, v.id from unnest($2::text[], $3::text[]) with ordinality k(run_id, step_id, n)
-  cross join lateral (
+  select k.n::int as n, v.id, coalesce((
+    select slug = 'webhooks' and deleted_at is null from integrations
+    where environment = $1 and id >= k.integration_id and id <= k.integration_id order by id limit 1), false) as takes_deliveries
+  from unnest($2::text[], $3::text[], $4::text[]) with ordinality k(run_id, step_id, integration_id, n)
+  left join lateral (
     select id from deliveries
     where environment = $1 and run_id >= k.run_id and run_id <= k.run_id and step_id = k.step_id and source = 'automation'
-    order by run_id limit 1) v`
+    order by run_id limit 1) v on true`
 
 /** `ids`: of the deliveries, in order; null: the integration is deleted or is no webhook. `claimed`: the jobs that this process has claimed on insert. */
 type CreatedDeliveries = { ids: (string | null)[]; claimed: ClaimedJob[] }
 
 /**
  * Creates the deliveries of the webhook steps of runs, or finds those that an earlier execution of a step has created. The end of a delivery
- * wakes its run. Deliveries that are due at once are claimed on insert, as far as this process has capacity.
+ * wakes its run. Deliveries that are due at once are claimed on insert, as far as this process has capacity. Throws where an integration takes
+ * deliveries and one was not created.
  */
 export async function createAutomationDeliveries(
   tx: Tx,
@@ -125,12 +130,21 @@ export async function createAutomationDeliveries(
   const ids = wanted.map(({ run, stepId }) => created.get(keyOf(run.id, stepId)) ?? null)
   const missing = ids.flatMap((id, i) => (id === null ? i : []))
   if (missing.length > 0) {
-    const found = await tx.query<{ n: number; id: string }>({
+    const found = await tx.query<{ n: number; id: string | null; takes_deliveries: boolean }>({
       name: 'find-automation-deliveries',
       text: FIND,
-      values: [environment, missing.map(i => wanted[i]!.run.id), missing.map(i => wanted[i]!.stepId)],
+      values: [
+        environment,
+        missing.map(i => wanted[i]!.run.id),
+        missing.map(i => wanted[i]!.stepId),
+        missing.map(i => wanted[i]!.integrationId),
+      ],
     })
-    for (const { n, id } of found.rows) ids[missing[n - 1]!] = id
+    for (const { n, id, takes_deliveries } of found.rows) {
+      const { run, stepId } = wanted[missing[n - 1]!]!
+      if (id === null && takes_deliveries) throw new Error(`${NOT_CREATED} (run ${run.id}, step ${stepId})`)
+      ids[missing[n - 1]!] = id
+    }
   }
   const claimed = rows
     .filter(({ is_claimed }) => is_claimed)

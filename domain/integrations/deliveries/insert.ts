@@ -7,6 +7,7 @@ import { insertJobs } from '../../durable/jobs/sql.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import { DELIVERY_DUE, firstDue } from './delivery.ts'
 import { insertOrderingKeys } from './ordering-key.ts'
+import { requireCreated } from './require-created.ts'
 
 /** An event for an integration, given by its number. */
 export type NewDelivery = {
@@ -21,7 +22,6 @@ export type NewDelivery = {
 
 // The ordering keys are locked: in the snapshot of the statement a key has either an open delivery at its head, which cannot end before
 // this transaction does, or none. The new deliveries of a key wait behind that head, or the first of them becomes the head.
-// On any conflict: who makes the same delivery at this moment makes it with the same id, too.
 const LEASE = leaseOfNth({ nth: 'i.nth', nthOf: 'i.nth_of', destination: 'i.destination', first: 10 })
 const INSERT = `
   with given as (
@@ -58,7 +58,7 @@ const INSERT = `
   )
   select array_agg(id) filter (where lease_until is not null) as claimed,
     array_agg(destination) filter (where lease_until is not null) as destinations,
-    coalesce(bool_or(lease_until is null), false) as has_others
+    coalesce(bool_or(lease_until is null), false) as has_others, (select count(*)::int from created) as created
   from jobs`
 
 /**
@@ -78,7 +78,7 @@ export async function insertDeliveries(
     tx,
     deliveries.flatMap(({ integration, user_id: user }) => (user === null ? [] : [{ environment, integration, user }])),
   )
-  const { rows } = await tx.query<{ claimed: number[] | null; destinations: number[]; has_others: boolean }>({
+  const { rows } = await tx.query<{ claimed: number[] | null; destinations: number[]; has_others: boolean; created: number }>({
     name: 'insert-deliveries',
     text: INSERT,
     values: [
@@ -94,7 +94,13 @@ export async function insertDeliveries(
       ...capacityValues(capacity),
     ],
   })
-  const { claimed, destinations, has_others } = rows[0]!
+  const { claimed, destinations, has_others, created } = rows[0]!
+  if (created < deliveries.length)
+    await requireCreated(
+      tx,
+      deliveries.map(({ integration }) => integration),
+      deliveries.map(({ event_id }) => event_id),
+    )
   if (has_others) announceJobs(tx, DELIVERY_DUE)
   return (claimed ?? []).map((id, i) => ({ kind: DELIVERY_DUE, id, fence: FIRST_FENCE, environment, destination: destinations[i]! }))
 }

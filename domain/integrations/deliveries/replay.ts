@@ -10,6 +10,7 @@ import { type EventSelection, eventFilter } from '../event-filter.ts'
 import { takesEvents } from '../providers.ts'
 import { DELIVERY_DUE } from './delivery.ts'
 import { idleOrderingKeys, insertOrderingKeys, type OrderingKey, scheduleNext } from './ordering-key.ts'
+import { requireCreated } from './require-created.ts'
 
 /** `id`: the id of the replay. `events`: slugs; null: all. The window [from, to) is compared with the time at which an event was received. */
 export type Replay = { id: string; from: string; to: string; events: string[] | null; statuses: ('delivered' | 'failed' | 'missing')[] }
@@ -92,7 +93,6 @@ const REOPEN = `
   where number = any ($1::bigint[]) and status in ('delivered', 'failed') and reason is distinct from '${RUN_CANCELLED}'
   returning number, case when source = 'event' then user_id end as user_id`
 
-// On any conflict: who makes the same delivery at this moment makes it with the same id, too.
 const CREATE_MISSING = `
   insert into deliveries (environment, id, integration, source, event_id, event_name, user_id, partition, log_offset, priority, replay_id, created_at, trace_context)
   select $1, w.id, $2, 'event', w.event_id, w.event_name, w.user_id, w.partition, w.log_offset, 1, $9, date_trunc('second', t), $10
@@ -114,6 +114,12 @@ async function createMissing(tx: Tx, environment: Environment, integration: numb
     replay,
     linkedTrace(),
   ])
+  if (rows.length < missing.length)
+    await requireCreated(
+      tx,
+      missing.map(() => integration),
+      missing.map(({ id }) => id),
+    )
   return rows
 }
 
