@@ -5,6 +5,10 @@ import type { Readiness } from './readiness.ts'
 export function driftGauges(readiness: Readiness, registers: Registry[]) {
   const gauge = <Label extends string>(name: string, help: string, labelNames: Label[] = []) =>
     new Gauge({ name, help, labelNames, registers })
+  const age = gauge(
+    'perennial_figures_age_seconds',
+    'How old the figures of the whole installation are; +Inf: none were read since the start',
+  )
   const overdue = gauge('perennial_overdue', 'Jobs that have been due for more than 60 s without a lease', ['kind'])
   const oldest = gauge('perennial_oldest_overdue_seconds', 'How long the oldest overdue job has been due', ['kind'])
   const abandoned = gauge('perennial_abandoned', 'Jobs whose lease has expired and that no worker has claimed again', ['kind'])
@@ -22,11 +26,11 @@ export function driftGauges(readiness: Readiness, registers: Registry[]) {
   const inError = gauge('perennial_integrations_in_error', 'Integrations of production that are in error, up to 10,000')
   const exhausted = gauge(
     'perennial_exhausted_deliveries',
-    'Deliveries of production that failed within a day after all attempts, and were not sent again; of the newest 10,000',
+    'Deliveries of production that failed within a day after all attempts, and were not sent again; among the newest 10,000 of all environments',
   )
   const failedRuns = gauge(
     'perennial_failed_automation_runs',
-    'Runs of automations of production that failed within a day; of the newest 10,000',
+    'Runs of automations of production that failed within a day; among the newest 10,000 of all environments',
   )
   const marked = gauge('perennial_marked_users', 'Users whose facts are to be folded, up to 10,000')
   const markSeconds = gauge('perennial_oldest_mark_seconds', 'How long the first of them has waited')
@@ -64,6 +68,8 @@ export function driftGauges(readiness: Readiness, registers: Registry[]) {
   return {
     async read(): Promise<void> {
       const [drift, pushes] = await Promise.all([readiness.drift(), readiness.lastPushes()])
+      const ageMs = readiness.driftAgeMs()
+      age.set(ageMs === null ? Number.POSITIVE_INFINITY : ageMs / 1000)
       if (pushes) {
         lastPush.reset()
         for (const { project, platform: store, environment, seconds } of pushes)

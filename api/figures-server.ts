@@ -5,6 +5,7 @@ import { Problem, problemOf } from './errors.ts'
 import { type HealthDeps, healthHandlers } from './health.ts'
 import { requestId } from './observe.ts'
 import { type ListenAddress, type Listening, serveApp } from './serve-app.ts'
+import { writeProblem } from './write-problem.ts'
 
 /**
  * Serves health, readiness and metrics, and nothing else, on a port of their own. It loads nothing of the API: a worker that is watched stays
@@ -32,9 +33,6 @@ const failures =
     } catch (error) {
       const problem = problemOf(error)
       if (problem.status >= 500) log.warn({ err: error, id: ctx.state.requestId }, 'a request for figures failed')
-      ctx.status = problem.status
-      ctx.set(problem.headers)
-      ctx.type = 'application/json; charset=utf-8'
-      ctx.body = JSON.stringify(problem.body)
+      writeProblem(ctx, problem)
     }
   }

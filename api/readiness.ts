@@ -18,6 +18,8 @@ export type DatabaseState = 'ready' | 'slow' | 'unavailable'
 export type Readiness = {
   database(): Promise<DatabaseState>
   drift(): Promise<Drift | null>
+  /** How old the figures are that `drift` has resolved to last; null: there were none. */
+  driftAgeMs(): number | null
   lastPushes(): Promise<LastPush[] | null>
   isDraining(): boolean
   /** From now on the process is not ready: others take its requests, while it still answers those that come. */
@@ -37,11 +39,13 @@ export function readiness(pool: Pool, driftFreshMs: number = DRIFT_FRESH_MS): Re
     await floors.refresh()
     return readDrift(pool, floors.current())
   }
-  const drift = throttled(() => sharedDrift(pool, driftFreshMs, readFigures), {
-    freshMs: driftFreshMs,
-    ageMs: ({ ageMs }) => ageMs,
-    waitMs: WAIT_MS,
-  })
+  let driftReadAt: number | null = null
+  const readShared = async () => {
+    const shared = await sharedDrift(pool, driftFreshMs, readFigures)
+    driftReadAt = performance.now() - shared.ageMs
+    return shared
+  }
+  const drift = throttled(readShared, { freshMs: driftFreshMs, ageMs: ({ ageMs }) => ageMs, waitMs: WAIT_MS })
   const pushes = throttled(() => lastPushes(pool), { freshMs: driftFreshMs, waitMs: WAIT_MS })
   let draining = false
   return {
@@ -64,6 +68,7 @@ export function readiness(pool: Pool, driftFreshMs: number = DRIFT_FRESH_MS): Re
     },
     /** At most five seconds old; older while the database is slow; null: no figures could be read. */
     drift: async () => latest(await drift())?.drift ?? null,
+    driftAgeMs: () => driftReadAt && performance.now() - driftReadAt,
     /** As fresh as that. */
     lastPushes: async () => latest(await pushes()),
   }

@@ -4,7 +4,7 @@ import type { KeyPrincipal } from '../domain/operators/principal.ts'
 import type { Pool } from '../store/connect.ts'
 import { isTracing } from '../store/tracing.ts'
 import { addressLimit } from './address-limit.ts'
-import { answerRequest, json } from './answer.ts'
+import { answerRequest } from './answer.ts'
 import { authenticator } from './authenticate.ts'
 import { compressed } from './compress.ts'
 import { builtPages } from './console/built.ts'
@@ -39,6 +39,7 @@ import { signInPages } from './sign-in/routes.ts'
 import { type NotificationDeps, storeNotifications } from './stores/notifications.ts'
 import { traceRequest } from './trace-request.ts'
 import { serveV3 } from './v3/serve.ts'
+import { writeProblem } from './write-problem.ts'
 
 export type ServerDeps = ExecutionDeps &
   OperationalDeps &
@@ -126,9 +127,7 @@ const failures =
       const { code, message: reason, details } = problem.body.error
       await recordRefusedRequest(deps, ctx.state, error)
       logFailure(deps.log, ctx.state, error, { status: problem.status, code, reason, details })
-      ctx.status = problem.status
-      ctx.set(problem.headers)
-      json(ctx, JSON.stringify(problem.body))
+      writeProblem(ctx, problem)
     }
   }
 

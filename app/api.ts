@@ -134,7 +134,7 @@ function operatorBoard({ redis, operatorPassword }: Config, log: Logger, resourc
   let board: Promise<BullBoard> | undefined
   const load = async () => {
     const { bullBoard } = await import('../workers/bull-board.ts')
-    return bullBoard({ redis, prefix: redisPrefix(redis, resources), at: QUEUES_PAGE, onError: warnOfRedis(log) })
+    return bullBoard({ redis, prefix: redisPrefix(redis, resources), at: QUEUES_PAGE, ...warnOfRedis(log) })
   }
   const show: Koa.Middleware = async (ctx, next) => {
     board ??= load()

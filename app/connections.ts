@@ -4,9 +4,9 @@ import { isBehindPooler, readRoom, type ServerRoom, sessionsToHave } from '../st
 
 const REMEDY = 'or lower DATABASE_POOL'
 
-/** What the operator should know when the server has no room for all connections of this process; null: it has. `own`: those of `used` that are ours. */
-export function roomLine(wanted: number, { most, reserved, used, mostOfRole, mostOfDatabase }: ServerRoom, own = 1): string | null {
-  const left = most - reserved - used + own
+/** What the operator should know when the server has no room for all connections of this process, which has one of them; null: it has. */
+export function roomLine(wanted: number, { most, reserved, used, mostOfRole, mostOfDatabase }: ServerRoom): string | null {
+  const left = most - reserved - used + 1
   const limits = [
     {
       left,

@@ -18,7 +18,8 @@ const LEAST_MAIN = 8
 const LEAST_EXECUTION = 4
 /** Two flushes, and a transaction of steps beside them. */
 const LEAST_RECORDING = 4
-const LEAST_FILES = 2
+/** Up to 14 runs want one at a time. With few connections most of them would wait until the limit of a connection, and fail. */
+const LEAST_FILES = 6
 const MOST = 200
 
 /** `number`: reads a variable, and refuses what is not between the limits. */
@@ -50,21 +51,27 @@ const LEASES_AND_LISTENER = 3
 const PG_BOSS = 5
 /** Listens for the pages of the console that are open. */
 const LIVE = 1
+/** Of transactions that need a session, where the others share sessions. */
+export const TURNS = 3
 
 type Counted = {
   pools: PoolSizes
   redis: object | undefined
   metricsPort: number | undefined
   role: 'all' | 'api' | 'worker' | 'analytics'
+  poolerUrl: string | undefined
 }
 
-/** The most connections that a process has open at the same time. */
-export function mostConnections({ pools, redis, metricsPort, role }: Counted): number {
+/** The most connections that a process has open at the same time. `pooled`: to the pooler in transaction mode; `direct`: to everything else. */
+export function mostConnections({ pools, redis, metricsPort, role, poolerUrl }: Counted): { direct: number; pooled: number } {
   const { checks, callers, listing, stepping, figures } = poolsOfApi(pools)
+  const sharing = pools.main + listing + stepping + figures
+  if (role === 'api' && poolerUrl !== undefined) return { direct: TURNS + checks + callers + LIVE + WATCHING, pooled: sharing }
   const api = checks + callers + listing + stepping + figures + LIVE
   const { execution, recording, files } = pools
   const worker = execution + recording + files + FIGURES_OF_WORKER + LEASES_AND_LISTENER + (redis ? 0 : PG_BOSS)
-  if (role === 'analytics') return pools.main + figures + WATCHING
+  if (role === 'analytics') return { direct: pools.main + figures + WATCHING, pooled: 0 }
   const isWatched = role !== 'worker' || metricsPort !== undefined
-  return pools.main + (role === 'worker' ? 0 : api) + (role === 'api' ? 0 : worker) + (isWatched ? WATCHING : 0)
+  const direct = pools.main + (role === 'worker' ? 0 : api) + (role === 'api' ? 0 : worker) + (isWatched ? WATCHING : 0)
+  return { direct, pooled: 0 }
 }

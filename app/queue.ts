@@ -18,10 +18,15 @@ export function redisPrefix(redis: RedisServer, { url, secrets }: Pick<Resources
 }
 
 /** Logs only the message of a failure: the error of a refused login contains the password. */
-export const warnOfRedis = (log: Logger) => (error: unknown) => {
+const reasonOf = (error: unknown) => {
   const { message, code } = error as { message?: string; code?: string }
-  log.warn({ why: message || code }, 'Redis does not work: continuing without it')
+  return { why: message || code }
 }
+
+export const warnOfRedis = (log: Logger) => ({
+  onError: (error: unknown) => log.warn(reasonOf(error), 'Redis does not work: continuing without it'),
+  onFailure: (error: unknown) => log.warn(reasonOf(error), 'Redis works, but something sent to it has failed'),
+})
 
 function onPolicy(log: Logger) {
   return (policy: string, keepsAll: boolean) => {
@@ -46,7 +51,7 @@ export async function openQueue(
     const queue = await bullmqQueue({
       redis,
       prefix: redisPrefix(redis, resources),
-      onError: warnOfRedis(log),
+      ...warnOfRedis(log),
       onUp: () => log.info('Redis works again'),
       onPolicy: onPolicy(log),
     })

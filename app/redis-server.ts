@@ -1,4 +1,5 @@
 import { X509Certificate } from 'node:crypto'
+import { readHost } from '../store/address.ts'
 import type { RedisServer } from '../workers/redis.ts'
 import { rootCertificates } from './root-certificates.ts'
 
@@ -6,7 +7,6 @@ const CHOICES = ['REDIS_URL', 'REDIS_SENTINELS', 'REDIS_CLUSTER'] as const
 const OF_SENTINELS = ['REDIS_MASTER_NAME', 'REDIS_SENTINEL_USERNAME', 'REDIS_SENTINEL_PASSWORD', 'REDIS_DATABASE']
 /** With `REDIS_URL` they are parts of the address. */
 const OF_SEVERAL = ['REDIS_USERNAME', 'REDIS_PASSWORD', 'REDIS_TLS']
-const HOST = /^(\[[0-9a-fA-F:.]+\]|[^\s:[\]/@]+):(\d{1,5})$/
 
 type Text = (name: string) => string | undefined
 type Refuse = (line: string) => never
@@ -57,10 +57,7 @@ function byUrl(url: string, text: Text, refuse: Refuse): RedisServer {
 function hosts(name: 'REDIS_SENTINELS' | 'REDIS_CLUSTER', text: Text, refuse: Refuse) {
   return text(name)!
     .split(',')
-    .map(part => {
-      const [, host, port] = HOST.exec(part.trim()) ?? refuse(`${name}: "${part.trim()}" must be host:port`)
-      return { host: host!.replace(/^\[|\]$/g, ''), port: Number(port) }
-    })
+    .map((part, index) => readHost(part.trim()) ?? refuse(`host ${index + 1} of ${name} must be host:port`))
 }
 
 function database(given: string | undefined, refuse: Refuse): number {

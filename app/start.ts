@@ -19,14 +19,12 @@ import { warnOfRoom } from './connections.ts'
 import { firstKeysFile, type MadeKeys, writeFirstKeys } from './first-keys.ts'
 import { type FirstOperator, firstOperator } from './first-operator.ts'
 import type { ProcessHealth } from './health.ts'
-import { mostConnections } from './pool-sizes.ts'
+import { mostConnections, TURNS } from './pool-sizes.ts'
 import type { Resources } from './resources.ts'
 import { startTraces } from './traces.ts'
 
 /** In the last part of a drain each answer ends its connection: what a client still uses is closed between two of its requests. */
 const LAST_PART = 0.2
-/** Of transactions that need a session, where the others share sessions. */
-const TURNS = 3
 
 /**
  * `url`: the address of the API; null for a worker. `keys`: those of the first project, when this start has made them and may show them.
@@ -79,7 +77,9 @@ export async function startPerennial(config: Config, log: Logger, { showKeys = f
     health?.readiness.beginDraining()
     // At once, whatever is still served: other workers take the jobs.
     const drained = drains && served ? drain(served, config.drainMs) : undefined
-    await Promise.all([drained, stopWork && orLog(stopWork)])
+    const endWork = stopWork
+    stopWork = undefined
+    await Promise.all([drained, endWork && orLog(endWork)])
     for (const close of closing.splice(0).reverse()) await orLog(close)
   }
   try {
@@ -98,7 +98,7 @@ export async function startPerennial(config: Config, log: Logger, { showKeys = f
     const pool = connect({ ...shared, name: `perennial-${config.role}`, max: config.pools.main, leaseMs, beforeCommit })
     closing.push(() => pool.end())
     if (!opened.isEmbedded)
-      await warnOfRoom(pool, opened.url, mostConnections(config), log).catch(error =>
+      await warnOfRoom(pool, opened.url, mostConnections(config).direct, log).catch(error =>
         log.warn({ err: error }, 'how many connections the database allows cannot be read'),
       )
     const secrets = secretsFrom(opened.appSecret)

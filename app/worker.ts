@@ -105,8 +105,10 @@ export async function work(
   const parts = [worker, storeSweeps, factRebuild, factAudit, watchdog, statistics, housekeeping]
   return async () => {
     // All at once: no part claims or begins anything from here on, and the time until the end is that of the slowest.
-    await Promise.all(parts.map(part => part.stop()))
-    await requests.close()
-    await Promise.all([copying, scanning, recording, planned].map(one => one.end()))
+    const stopped = await Promise.allSettled(parts.map(part => part.stop()))
+    const closed = await Promise.allSettled([requests.close(), ...[copying, scanning, recording, planned].map(one => one.end())])
+    const failed = [...stopped, ...closed].find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined
+    // A part that cannot be stopped leaves no connection open.
+    if (failed) throw failed.reason
   }
 }

@@ -76,6 +76,8 @@ export type PoolOptions = {
   sharesSessions?: boolean
   /** With `sharesSessions`: the pool without that pooler, for transactions that need a session of their own. */
   sessions?: Pool | undefined
+  /** How long a new connection may take, and as long again its first statement. */
+  connectMs?: number
   /** Called inside each `transaction`, when all of its statements are done. */
   beforeCommit?: (() => void) | undefined
 }
@@ -91,7 +93,7 @@ export const isPipelined = (tx: Tx): boolean => (tx as Tx & Pick<pg.Client, 'pip
 
 const socketOf = (client: pg.PoolClient): Socket => (client as pg.PoolClient & { connection: { stream: Socket } }).connection.stream
 
-const SETTINGS_MS = 10_000
+const CONNECT_MS = 10_000
 /** What `pg` says when its own time limit of a statement is over. It has no code. */
 const NO_ANSWER = 'Query read timeout'
 /** A platform may close idle sessions by a setting of the role, and one that is closed as a statement arrives fails that statement. */
@@ -101,11 +103,11 @@ const OF_SESSION = { idle_session_timeout: '0' }
  * Settings of the session, by a statement and not as a parameter of the connection: a pooler in session mode refuses or drops that one. A pooler
  * accepts the connection of a client at once, and lets its first statement wait until a session is free: no answer means that there is none.
  */
-async function applySettings(client: pg.ClientBase, settings: Record<string, string>): Promise<void> {
+async function applySettings(client: pg.ClientBase, settings: Record<string, string>, limitMs: number): Promise<void> {
   const query = {
     text: 'select set_config(name, value, false) from unnest($1::text[], $2::text[]) s(name, value)',
     values: [Object.keys(settings), Object.values(settings)],
-    query_timeout: SETTINGS_MS,
+    query_timeout: limitMs,
   }
   await client.query(query).catch((error: Error) => {
     if (error.message !== NO_ANSWER) throw error
@@ -130,6 +132,7 @@ export function connect({
   scans = false,
   sharesSessions = false,
   sessions: direct,
+  connectMs = CONNECT_MS,
   beforeCommit,
 }: PoolOptions): Pool {
   const settings = {
@@ -158,11 +161,11 @@ export function connect({
     max,
     types,
     application_name: name,
-    connectionTimeoutMillis: 10_000,
+    connectionTimeoutMillis: connectMs,
     idleTimeoutMillis: 60_000,
     pipeline: pipelined,
     ...KEEP_ALIVE,
-    ...(!sharesSessions && { onConnect: (client: pg.ClientBase) => applySettings(client, { ...settings, ...OF_SESSION }) }),
+    ...(!sharesSessions && { onConnect: (client: pg.ClientBase) => applySettings(client, { ...settings, ...OF_SESSION }, connectMs) }),
   })
   if (direct) sessions.set(pool, direct)
   if (beforeCommit) beforeCommits.set(pool, beforeCommit)

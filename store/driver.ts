@@ -1,12 +1,21 @@
 import pg from 'pg'
-import { readAddress } from './address.ts'
-import { primarySearch } from './primary.ts'
+import { type Host, readAddress } from './address.ts'
+import { type PrimarySearch, primarySearch } from './primary.ts'
 
 /** Options of a connection or pool of `pg`: how the database of an address is reached. */
 export type Driver = { connectionString: string; Client: typeof pg.Client }
 
 /** A server that says so was the primary before, or has been made read-only. */
 const READ_ONLY = '25006'
+
+/** By address: what one pool has learned of a promotion, all pools of the process know. */
+const searches = new Map<string, PrimarySearch>()
+
+function searchOf(address: string, hosts: Host[], url: string): PrimarySearch {
+  const search = searches.get(address) ?? primarySearch(hosts, { connectionString: url })
+  searches.set(address, search)
+  return search
+}
 
 type Done = (error: Error | null) => void
 
@@ -18,7 +27,7 @@ export function driverFor(address: string): Driver {
   const { url, hosts } = readAddress(address, line => {
     throw new TypeError(`the address of the database ${line}`)
   })
-  const search = hosts.length > 0 ? primarySearch(hosts, { connectionString: url }) : undefined
+  const search = hosts.length > 0 ? searchOf(address, hosts, url) : undefined
 
   class ToPrimary extends pg.Client {
     constructor(config?: string | pg.ClientConfig) {

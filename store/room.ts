@@ -37,18 +37,35 @@ export async function isBehindPooler(url: string): Promise<boolean> {
   }
 }
 
+/** A pooler without a free session answers nothing; a server with room answers within a second, however busy it is. */
+const ROOM_MS = 2_000
+
 /**
- * How many of so many sessions can be had at the same time. What was not there within the time limit of a new connection is asked for once more: a
- * busy server may be slow, a pooler without sessions has none later, either.
+ * How many of so many sessions can be had at the same time. The sessions of a pooler are wanted by others, too: at the first that cannot be had all
+ * are released, and after two seconds at the latest.
  */
 export async function sessionsToHave(url: string, wanted: number): Promise<number> {
-  const pool = connect({ url, max: wanted, name: 'perennial-session' })
+  const pool = connect({ url, max: wanted, name: 'perennial-session', connectMs: ROOM_MS })
   const clients: Tx[] = []
-  for (let attempt = 0; attempt < 2 && clients.length < wanted; attempt++) {
-    const opened = await Promise.allSettled(Array.from({ length: wanted - clients.length }, () => pool.connect()))
-    clients.push(...opened.flatMap(one => (one.status === 'fulfilled' ? [one.value] : [])))
+  let found = 0
+  let isOver = false
+  const release = () => {
+    isOver = true
+    for (const client of clients.splice(0)) client.release(true)
   }
-  for (const client of clients) client.release(true)
+  const open = async () => {
+    try {
+      const client = await pool.connect()
+      if (isOver) return client.release(true)
+      found = clients.push(client)
+    } catch {
+      release()
+    }
+  }
+  const limit = setTimeout(release, ROOM_MS)
+  await Promise.all(Array.from({ length: wanted }, open))
+  clearTimeout(limit)
+  release()
   await pool.end()
-  return clients.length
+  return found
 }

@@ -5,9 +5,9 @@ import { Queue } from 'bullmq'
 import type Koa from 'koa'
 import { kindsKey, queueName, SHARED } from './bullmq.ts'
 import { promptConnection, type RedisServer, settled } from './redis.ts'
-import { watchRedis } from './redis-watch.ts'
+import { type RedisNews, watchRedis } from './redis-watch.ts'
 
-export type BullBoardOptions = { redis: RedisServer; prefix: string; at: string; onError: (error: unknown) => void }
+export type BullBoardOptions = Pick<RedisNews, 'onError' | 'onFailure'> & { redis: RedisServer; prefix: string; at: string }
 
 export type BullBoard = { show: Koa.Middleware; close(): Promise<void> }
 
@@ -15,9 +15,9 @@ export type BullBoard = { show: Koa.Middleware; close(): Promise<void> }
  * Shows the queues of the installation under the address `at`, read-only: there is nothing to retry by hand, because the sweep dispatches
  * again by itself.
  */
-export async function bullBoard({ redis, prefix, at, onError }: BullBoardOptions): Promise<BullBoard> {
+export async function bullBoard({ redis, prefix, at, ...news }: BullBoardOptions): Promise<BullBoard> {
   const connection = promptConnection(redis)
-  const watch = watchRedis(connection, [connection], { onError })
+  const watch = watchRedis(connection, [connection], { ...news, key: kindsKey(prefix) })
   const queues = new Map<string, Queue>()
   const adapter = new KoaAdapter()
   adapter.setBasePath(at)

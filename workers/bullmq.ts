@@ -38,7 +38,7 @@ export async function bullmqQueue({ redis, prefix = SHARED.prefix, watchMs, ...n
   const listening = patientConnection(redis)
   const queues = new Map<string, { queue: Bull<Batch>; trimmedAt: number }>()
   const workers: Worker[] = []
-  const watch = watchRedis(announcing, [announcing, listening.connection], news, watchMs)
+  const watch = watchRedis(announcing, [announcing, listening.connection], { ...news, key: kindsKey(prefix), periodMs: watchMs })
 
   const queueOf = (kind: string) => {
     const known = queues.get(kind)

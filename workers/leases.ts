@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ClaimedJob } from '../domain/durable/jobs/job.ts'
-import { renewLeases } from '../domain/durable/jobs/lease.ts'
+import { endLeases, renewLeases } from '../domain/durable/jobs/lease.ts'
 import type { Pool } from '../store/connect.ts'
 import type { EffectMarks } from '../workflows/engine/handler.ts'
 
@@ -41,6 +41,18 @@ export function leases(pool: Pool, leaseMs: number) {
   let isRenewingSoon = false
   const lose = (lease: Lease) => lease.lost.abort(new Error('the lease was lost'))
 
+  /** Given up by the clock, and renewed by a heartbeat that was under way: after that time nobody executes the job. */
+  const isRenewedLate = (key: string, lease: Lease) =>
+    held.get(key) !== lease && lease.lost.signal.aborted && !lease.isRecording && performance.now() < lease.until
+  const endRenewedLate = (some: Lease[]) => {
+    // Without an answer the leases run out by themselves, later.
+    if (some.length > 0)
+      void endLeases(
+        pool,
+        some.map(({ claimed }) => claimed),
+      ).catch(() => {})
+  }
+
   /** Returns the leases whose rows are locked just now. */
   async function renew(some: [string, Lease][]): Promise<[string, Lease][]> {
     const sentAt = performance.now()
@@ -62,6 +74,7 @@ export function leases(pool: Pool, leaseMs: number) {
         lose(lease)
       }
     }
+    endRenewedLate(some.filter(([key, lease]) => result.renewed.has(key) && isRenewedLate(key, lease)).map(([, lease]) => lease))
     return some.filter(([key]) => result.busy.has(key))
   }
 
@@ -134,6 +147,7 @@ export function leases(pool: Pool, leaseMs: number) {
         end() {
           // This process may have lost the job and claimed it again: the new lease stays.
           if (held.get(key) === lease) held.delete(key)
+          if (isRenewedLate(key, lease)) endRenewedLate([lease])
         },
       }
     },

@@ -56,8 +56,7 @@ export async function pgBossQueue({ url, onError, silenceMs = SILENCE_MS }: PgBo
       })
     },
     async close() {
-      await boss.stop({ graceful: true, timeout: 2_000 })
-      await end()
+      await boss.stop({ graceful: true, timeout: 2_000 }).finally(end)
     },
   }
 }

@@ -5,13 +5,20 @@ import type { Connection } from './redis.ts'
 const PERIOD_MS = 5_000
 const KEEPS_ALL = 'noeviction'
 const POLICY = /^maxmemory_policy:(\S+)/m
+/** Ids of messages and jobs, and the digests of scripts. */
+const NUMBERS = /\b[0-9a-f]{8,}\b|\d+/g
+const REPORT_AGAIN_MS = 3_600_000
 
 /** `policy`: what Redis does when its memory is full; null while it is not known. */
 export type RedisState = { isUp: boolean; policy: string | null }
 
-/** Each is called once when it begins or ends, whatever the number of failures. `onPolicy`: Redis may evict messages, or does so no more. */
+/**
+ * Each is called once when it begins or ends, whatever the number of failures. `onFailure`: something of Redis has failed while Redis works; of failures
+ * that differ by their numbers alone once an hour. `onPolicy`: Redis may evict messages, or does so no more.
+ */
 export type RedisNews = {
   onError: (error: unknown) => void
+  onFailure?: (error: unknown) => void
   onUp?: () => void
   onPolicy?: (policy: string, keepsAll: boolean) => void
 }
@@ -25,6 +32,9 @@ export type RedisWatch = {
   stop(): Promise<void>
 }
 
+/** `key`: one of the installation. In a cluster the node that has it is asked, and no other one. */
+export type RedisWatchOptions = RedisNews & { key: string; periodMs?: number | undefined }
+
 /**
  * Asks Redis every five seconds whether it works, because one that hangs shows nothing by itself: jobs are found without it. `connections`: their
  * failures lead to a look at once.
@@ -32,36 +42,41 @@ export type RedisWatch = {
 export function watchRedis(
   asked: Connection,
   connections: readonly Connection[],
-  { onError, onUp = () => {}, onPolicy = () => {} }: RedisNews,
-  periodMs: number = PERIOD_MS,
+  { key, periodMs = PERIOD_MS, onError, onFailure = () => {}, onUp = () => {}, onPolicy = () => {} }: RedisWatchOptions,
 ): RedisWatch {
   let isUp: boolean | undefined
   let policy: string | null = null
-  let isTold = true
+  let wasSafe = true
   /** Says more than that a command has failed: that the connection was refused, or the password. */
-  let latest: Error | undefined
-  const known = new Set<string>()
+  let lastError: Error | undefined
+  /** When a failure was reported last, by its text. */
+  const reported = new Map<string, number>()
 
   function up(info: string): void {
     if (isUp === false) onUp()
     isUp = true
     const now = POLICY.exec(info)?.[1] ?? policy
-    const keepsAll = now === null || now === KEEPS_ALL
-    if (now !== null && keepsAll !== isTold) onPolicy(now, keepsAll)
-    isTold = keepsAll
+    const isSafe = now === null || now === KEEPS_ALL
+    if (now !== null && isSafe !== wasSafe) onPolicy(now, isSafe)
+    wasSafe = isSafe
     policy = now
-    // Redis works, but something of it does not, for one of the connections.
-    if (latest && !known.has(latest.message)) {
-      known.add(latest.message)
-      onError(latest)
-    }
-    latest = undefined
+    if (lastError) report(lastError)
+    lastError = undefined
+  }
+
+  /** Redis works, but something of it does not, for one of the connections. */
+  function report(error: Error): void {
+    const text = error.message.replace(NUMBERS, '#')
+    const before = reported.get(text)
+    if (before !== undefined && performance.now() - before < REPORT_AGAIN_MS) return
+    reported.set(text, performance.now())
+    onFailure(error)
   }
 
   function down(error: unknown): void {
-    const why = latest ?? error
-    latest = undefined
-    known.clear()
+    const why = lastError ?? error
+    lastError = undefined
+    reported.clear()
     if (isUp !== false) onError(why)
     isUp = false
   }
@@ -70,7 +85,11 @@ export function watchRedis(
   function begin(): void {
     looking ??= periodic({
       periodMs,
-      work: async () => up(await asked.info('memory').catch(withoutPermission)),
+      work: async () => {
+        await asked.exists(key).catch(allowsRefusal)
+        // Not every user, nor every service, may ask for it.
+        up(await memoryOf(asked, key).catch(() => ''))
+      },
       onFailure: down,
     })
     looking.begin()
@@ -78,7 +97,7 @@ export function watchRedis(
 
   function failed(error: Error): void {
     if (isUp === false) return
-    latest = error
+    lastError = error
     if (isUp) begin()
   }
   // Without a listener the first failure would end the process.
@@ -86,8 +105,11 @@ export function watchRedis(
   return { state: () => ({ isUp: isUp === true, policy }), begin, failed, stop: async () => looking?.stop() }
 }
 
-/** A user of Redis who may not ask for its state gets an answer, too. */
-function withoutPermission(error: Error): string {
-  if (error.message.startsWith('NOPERM')) return ''
-  throw error
+/** `INFO` names no key, and a cluster sends it to any node: a script runs on that of its key. */
+const memoryOf = async (asked: Connection, key: string): Promise<string> =>
+  asked.isCluster ? String(await asked.eval(`return redis.call('INFO', 'memory')`, 1, key)) : asked.info('memory')
+
+/** A user of Redis who may not read the key gets an answer, too. */
+function allowsRefusal(error: Error): void {
+  if (!error.message.startsWith('NOPERM')) throw error
 }

@@ -39,7 +39,7 @@ export function startSweep({ pool, queue, kinds, takeBatch, claimBySweep, log }:
   let again = false
   let hasBacklog = false
   let isAway = false
-  let isQueueDown = false
+  const unannounced = new Set<string>()
   let keepsExpiredUntil = 0
   // A sweep reads the whole window, whatever it finds: it waits until a good part of what was dispatched is claimed.
   let claimed = 0
@@ -74,12 +74,11 @@ export function startSweep({ pool, queue, kinds, takeBatch, claimBySweep, log }:
   async function announce(kind: string, batches: Batch[]): Promise<void> {
     try {
       await queue.announce(kind, batches)
-      if (isQueueDown) log.info('the queue works again')
-      isQueueDown = false
+      if (unannounced.delete(kind) && unannounced.size === 0) log.info('the queue works again')
     } catch (error) {
-      // A sweep may announce ten kinds ten times a second.
-      if (!isQueueDown) log.warn({ err: error, kind }, 'the queue is down: claiming without it')
-      isQueueDown = true
+      // A sweep may announce ten kinds ten times a second, and the queue may fail for one of them alone.
+      if (unannounced.size === 0) log.warn({ err: error, kind }, 'the queue is down: claiming without it')
+      unannounced.add(kind)
       for (const batch of batches) void takeBatch(kind, batch).catch(second => log.warn({ err: second, kind }, 'claiming failed'))
     }
   }

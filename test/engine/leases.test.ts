@@ -117,6 +117,42 @@ test('later heartbeats do not renew a lost lease, though its job has not ended',
   await jobs.stop()
 })
 
+test('a heartbeat that arrives after its worker has given the job up does not keep it from others', async () => {
+  const run = await fixture.begin('late-heartbeat', 'l10')
+  const lost = Promise.withResolvers<void>()
+  const handler: JobHandler = {
+    kind: 'late-heartbeat',
+    concurrency: 8,
+    async handle(_claimed, { lease }) {
+      await new Promise(resolve => lease.addEventListener('abort', resolve))
+      lost.resolve()
+      return { is: 'lost' }
+    },
+  }
+  let arrived = 0
+  const query = async (...args: Parameters<typeof fixture.pool.query>) => {
+    await lost.promise
+    const result = await fixture.pool.query(...args)
+    arrived++
+    return result
+  }
+  const jobs = executorOn(fixture.pool, handler, { heartbeatPool: { query } as unknown as typeof fixture.pool, leaseMs: 10_000 })
+  const [batch] = await dispatchAll(fixture.pool, 3_000)
+  await jobs.takeBatch('late-heartbeat', batch!)
+  await until('the heartbeat', () => (arrived > 0 ? true : undefined))
+  const { rows } = await fixture.pool.query('select fence from due where id = $1', [run])
+  expect(rows).toEqual([{ fence: 1 }])
+  // Long before the renewed lease would run out.
+  await expect
+    .poll(async () => (await fixture.pool.query('select lease_until < clock_timestamp() as "isOver" from due where id = $1', [run])).rows, {
+      timeout: 3_000,
+    })
+    .toEqual([{ isOver: true }])
+  // The tests below dispatch whatever is free.
+  expect(await claim('late-heartbeat', [run])).toHaveLength(1)
+  await jobs.stop()
+})
+
 test('the lease of a job of a batch that was taken late is renewed at once', async () => {
   const run = await fixture.begin('short', 'l7')
   const ended = Promise.withResolvers<void>()

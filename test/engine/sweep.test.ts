@@ -4,10 +4,12 @@ import { type Batch, dispatchDue } from '../../domain/durable/jobs/sweep.ts'
 import { LOCK } from '../../store/advisory-locks.ts'
 import type { Pool } from '../../store/connect.ts'
 import type { Queue } from '../../workers/queue.ts'
+import { startSweep } from '../../workers/sweep.ts'
 import { startWorker } from '../../workers/worker.ts'
 import { workflowHandlers } from '../../workflows/engine/execute.ts'
 import { dispatchAll, idsOfBatches } from '../harness/batches.ts'
 import { type EngineFixture, engineFixture, QUICK, workflow } from '../harness/engine-fixture.ts'
+import { until } from '../harness/until.ts'
 
 let fixture: EngineFixture
 beforeAll(async () => {
@@ -158,4 +160,40 @@ test('a batch that was parked while capacity was reserved for a batch of another
   } finally {
     await worker.stop()
   }
+})
+
+test('a queue that fails for one kind is told once, and its end when it works for all kinds', async () => {
+  const failing = new Set(['one'])
+  const { queue } = silentQueue()
+  queue.announce = async kind => {
+    if (failing.has(kind)) throw new Error('refused')
+  }
+  const lines: string[] = []
+  const log = pino({ level: 'info' }, { write: line => void lines.push(JSON.parse(line).msg) })
+  const batch = (kind: string) => ({ kind, number: 1, count: 1 })
+  let sweeps = 0
+  const sweep = startSweep({
+    pool: fixture.pool,
+    queue,
+    kinds: ['one', 'other'],
+    takeBatch: async () => {},
+    claimBySweep: async () => {
+      sweeps++
+      return { batches: [batch('one'), batch('other')], claimed: [] }
+    },
+    log,
+  })
+  const swept = async (count: number) => {
+    const from = sweeps
+    await until('sweeps', () => {
+      sweep.wake()
+      return sweeps >= from + count || undefined
+    })
+  }
+  await swept(3)
+  expect(lines).toEqual(['the queue is down: claiming without it'])
+  failing.clear()
+  await swept(2)
+  await sweep.stop()
+  expect(lines).toEqual(['the queue is down: claiming without it', 'the queue works again'])
 })

@@ -44,6 +44,7 @@ const NO_READINESS: Readiness = {
   database: async () => 'ready',
   drift: async () => null,
   lastPushes: async () => null,
+  driftAgeMs: () => null,
   isDraining: () => false,
   beginDraining() {},
 }

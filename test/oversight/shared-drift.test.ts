@@ -60,3 +60,16 @@ test('a clock that was set back, and a database that takes no writes, do not sto
   client.release(true)
   expect(drift.orphans).toBe(3)
 })
+
+test('figures that nobody could read for a minute are given to nobody: the failure is', async () => {
+  await ask(1)
+  await age(FRESH_MS)
+  const fails = () => sharedDrift(database.pool, FRESH_MS, () => Promise.reject(new Error('too slow')))
+  await expect(fails()).rejects.toThrow('too slow')
+  // The one that has taken the turn has failed, and the others have the former figures for a while.
+  expect(await ask(2)).toBe(1)
+  await database.pool.query(`update drift_figures set read_at = read_at - interval '1 minute'`)
+  await expect(fails()).rejects.toThrow('too slow')
+  expect(await ask(3)).toBe(3)
+  expect(await ask(4)).toBe(3)
+})

@@ -19,10 +19,11 @@ const sizesOf = (env: Record<string, string>) => readConfig({ ...DATABASE, ...en
 
 test('a process counts its connections: as the page about operating says', () => {
   const redis = { REDIS_URL: 'redis://r' }
-  expect(['api', 'worker', 'all'].map(ROLE => mostConnections(sizesOf({ ROLE })))).toEqual([41, 62, 91])
-  expect(['api', 'worker', 'all'].map(ROLE => mostConnections(sizesOf({ ROLE, ...redis })))).toEqual([41, 57, 86])
-  expect(mostConnections(sizesOf({ ROLE: 'worker', METRICS_PORT: '0' }))).toBe(64)
-  expect(mostConnections(sizesOf({ ROLE: 'api', DATABASE_POOL: '8' }))).toBe(31)
+  expect(['api', 'worker', 'all'].map(ROLE => mostConnections(sizesOf({ ROLE })).direct)).toEqual([41, 62, 91])
+  expect(['api', 'worker', 'all'].map(ROLE => mostConnections(sizesOf({ ROLE, ...redis })).direct)).toEqual([41, 57, 86])
+  expect(mostConnections(sizesOf({ ROLE: 'worker', METRICS_PORT: '0' }))).toEqual({ direct: 64, pooled: 0 })
+  expect(mostConnections(sizesOf({ ROLE: 'api', DATABASE_POOL: '8' })).direct).toBe(31)
+  expect(mostConnections(sizesOf({ ROLE: 'api', DATABASE_DIRECT_URL: 'postgres://direct/x' }))).toEqual({ direct: 12, pooled: 32 })
 })
 
 test('what reads beside its own snapshot finds a second connection, whatever the size of the main pool', () => {
@@ -37,7 +38,7 @@ test.each([
   ['DATABASE_POOL', '7', '8 to 200'],
   ['DATABASE_POOL_EXECUTION', '3', '4 to 200'],
   ['DATABASE_POOL_RECORDING', '3', '4 to 200'],
-  ['DATABASE_POOL_FILES', '1', '2 to 200'],
+  ['DATABASE_POOL_FILES', '5', '6 to 200'],
 ])('%s=%s is refused: what runs at once would wait for itself', (name, value, rule) => {
   expect(() => sizesOf({ [name]: value })).toThrow(`${name}=${value}: must be a whole number from ${rule}`)
 })
@@ -60,6 +61,12 @@ test('the room of a server is read by a role that is no superuser, and no pooler
   expect(used).toBeGreaterThan(0)
   expect(await isBehindPooler(database.url)).toBe(false)
   expect(await sessionsToHave(database.url, 6)).toBe(6)
+  const { superuser } = inject(database.server)
+  // The fixture's own pool has one of them.
+  await executeAll(superuser, [`alter database ${new URL(database.url).pathname.slice(1)} connection limit 5`])
+  const found = await sessionsToHave(database.url, 20)
+  expect(found).toBeGreaterThan(0)
+  expect(found).toBeLessThanOrEqual(5)
 })
 
 test('a start on a database without room for its connections says so in one line, and works', async () => {
@@ -78,22 +85,33 @@ test('a start on a database without room for its connections says so in one line
   expect((await fetch(`${running.url}/readyz`)).status).toBe(200)
 })
 
-test('a pooler that accepts a connection and has no session for it: storage_error with a time to come back', async () => {
+/** Accepts logins, and never answers a statement: a pooler without sessions. */
+async function poolerWithoutSessions(): Promise<string> {
   const sockets = new Set<Socket>()
-  // Accepts the login, and never answers a statement.
   const silent = createServer(socket => {
     sockets.add(socket)
     socket.on('error', () => {})
     socket.once('data', () => socket.write(Buffer.from([82, 0, 0, 0, 8, 0, 0, 0, 0, 90, 0, 0, 0, 5, 73])))
   })
   await new Promise<void>(resolve => silent.listen(0, '127.0.0.1', resolve))
-  const { port } = silent.address() as { port: number }
-  const pool = connect({ url: `postgres://u:p@127.0.0.1:${port}/d`, max: 1 })
-  onTestFinished(async () => {
+  onTestFinished(() => {
     for (const socket of sockets) socket.destroy()
     silent.close()
-    await pool.end()
   })
+  const { port } = silent.address() as { port: number }
+  return `postgres://u:p@127.0.0.1:${port}/d`
+}
+
+test('a start asks a pooler without sessions for two seconds, and no longer', async () => {
+  const url = await poolerWithoutSessions()
+  const began = performance.now()
+  expect(await sessionsToHave(url, 8)).toBe(0)
+  expect(performance.now() - began).toBeLessThan(5_000)
+})
+
+test('a pooler that accepts a connection and has no session for it: storage_error with a time to come back', async () => {
+  const pool = connect({ url: await poolerWithoutSessions(), max: 1 })
+  onTestFinished(() => pool.end())
   const error = await pool.query('select 1').catch(thrown => thrown)
   const { status, headers, body } = problemOf(error)
   expect([status, body.error.code, headers]).toEqual([502, 'storage_error', { 'Retry-After': '2' }])

@@ -29,6 +29,14 @@ test.each([
       { host: 'h2', port: 5432 },
     ],
   ],
+  [
+    'postgres://%2Fvar%2Frun,h2/name',
+    'postgres://%2Fvar%2Frun/name',
+    [
+      { host: '/var/run', port: 5432 },
+      { host: 'h2', port: 5432 },
+    ],
+  ],
 ])('%s is read as libpq reads it', (given, url, hosts) => {
   expect(readAddress(given, refuse)).toEqual({ url, hosts })
 })
@@ -36,8 +44,10 @@ test.each([
 test.each([
   ['h1:5432', 'must be an address'],
   ['mysql://h/name', 'must be an address'],
-  ['postgres://h1,,h2/name', '"" must be a host'],
-  ['postgres://h1,h2:port/name', '"h2:port" must be a host'],
+  ['postgres://h1,,h2/name', 'host 2 must be a host'],
+  ['postgres://h1,h2:port/name', 'host 2 must be a host'],
+  ['postgres://h1,h2:65536/name', 'host 2 must be a host'],
+  ['postgres://h1,%E0%A4%A/name', 'host 2 must be a host'],
   ['postgres://h:99999/name', 'must be an address'],
   ['postgres://h1,h2/name?target_session_attrs=standby', 'must be read-write'],
 ])('%s is refused in one line', (given, why) => {
@@ -45,6 +55,12 @@ test.each([
   expect(read).toThrow(ConfigError)
   expect(read).toThrow(/^DATABASE_URL[^\n]*$/)
   expect(read).toThrow(why)
+})
+
+test('a password that is not escaped is in no line, though it is read as a host', () => {
+  const given = 'postgres://u:pass/word@h1,h2/name'
+  expect(() => readAddress(given, refuse)).toThrow('must be an address')
+  expect(() => readAddress(`${given}?target_session_attrs=read-write`, refuse)).toThrow(/^: host 1 must be a host, or host:port$/)
 })
 
 test('a pooler needs the address of Postgres itself, which is then the database of everything that needs a session', () => {

@@ -52,10 +52,11 @@ test.each([
   [{ REDIS_URL: 'http://h' }, 'must be an address that begins with redis://'],
   [{ REDIS_URL: 'redis://h', REDIS_PASSWORD: 'secret' }, 'REDIS_PASSWORD is for REDIS_SENTINELS'],
   [{ REDIS_URL: 'redis://h', REDIS_CA_FILE: '/ca.pem' }, '/ca.pem cannot be read'],
-  [{ REDIS_SENTINELS: 'h1' }, '"h1" must be host:port'],
+  [{ REDIS_SENTINELS: 'h1' }, 'host 1 of REDIS_SENTINELS must be host:port'],
   [{ REDIS_SENTINELS: 'h1:1', REDIS_DATABASE: 'x' }, 'must be the number of a database'],
   [{ REDIS_SENTINELS: 'h1:1', REDIS_TLS: 'yes' }, 'must be one of true, false'],
-  [{ REDIS_CLUSTER: 'u:secret@h1:1' }, 'must be host:port'],
+  [{ REDIS_CLUSTER: 'h:1,u:secret@h1:1' }, 'host 2 of REDIS_CLUSTER must be host:port'],
+  [{ REDIS_CLUSTER: 'h1:65536' }, 'host 1 of REDIS_CLUSTER must be host:port'],
   [{ REDIS_CLUSTER: 'h1:1', REDIS_MASTER_NAME: 'm' }, 'REDIS_MASTER_NAME needs REDIS_SENTINELS'],
   [{ REDIS_CLUSTER: 'h1:1', REDIS_CA_FILE: '/dev/null' }, 'REDIS_CA_FILE'],
   [{ REDIS_PASSWORD: 'secret' }, 'REDIS_PASSWORD needs REDIS_URL'],
@@ -63,6 +64,7 @@ test.each([
   expect(() => readConfig(env)).toThrow(ConfigError)
   expect(() => readConfig(env)).toThrow(/^[^\n]+$/)
   expect(() => readConfig(env)).toThrow(why)
+  expect(() => readConfig(env)).not.toThrow('secret@')
 })
 
 test('an authority needs TLS', async () => {

@@ -43,6 +43,20 @@ export async function renewLeases(db: Db, held: HeldLease[], leaseMs: number): P
 }
 
 /**
+ * Lets leases run out now that a late heartbeat has renewed, of jobs that their worker had given up: nobody executes them, and they would wait for another
+ * lease. They lapse like any lease that runs out.
+ */
+export const endLeases = (db: Db, held: HeldLease[]): Promise<unknown> =>
+  db.query({
+    name: 'end-leases',
+    text: `with locked as materialized (
+         select d.kind, d.id from (select * from ${HELD} order by kind, id) h ${leasedOf('for no key update')}
+       )
+       update due d set lease_until = least(d.lease_until, clock_timestamp()) from locked l where d.kind = l.kind and d.id = l.id`,
+    values: columns(held),
+  })
+
+/**
  * Releases unfinished jobs that this process does not execute, or does not execute any more: another worker may claim them at once. The
  * claims whose effects may have happened count as lapsed (`lapse.ts`).
  */

@@ -4,6 +4,9 @@ import type { Drift } from './drift.ts'
 /** Of a migration or a release that changes what `Drift` holds: another number. Processes with another one read the figures themselves. */
 const SHAPE = 1
 
+/** A turn is over after `freshMs`: figures that are so many times as old were missed by several processes in turn, because their reading fails. */
+const MISSED_TURNS = 12
+
 type Aged = { drift: Drift; ageMs: number }
 
 const READ = `select figures as drift, extract(epoch from clock_timestamp() - read_at)::float8 * 1000 as "ageMs"
@@ -22,8 +25,8 @@ const latest = async (db: Db): Promise<Aged | undefined> =>
 
 /**
  * The figures of the whole installation, read once for all of its processes: whoever finds them older than `freshMs` reads them with `read`, and
- * stores them for the others, who get the former ones until then. A process that dies in between delays them by `freshMs`. `freshMs` 0: each call
- * reads.
+ * stores them for the others, who get the former ones until then. A process that dies in between delays them by `freshMs`. Where they are missed again
+ * and again, each process reads for itself. `freshMs` 0: each call reads.
  */
 export async function sharedDrift(db: Db, freshMs: number, read: () => Promise<Drift>): Promise<Aged> {
   if (freshMs === 0) return { drift: await read(), ageMs: 0 }
@@ -34,8 +37,8 @@ export async function sharedDrift(db: Db, freshMs: number, read: () => Promise<D
     ({ rowCount }) => rowCount === 1,
     () => true,
   )
-  if (!isOurs && stored) return { ...stored, ageMs: Math.max(0, stored.ageMs) }
+  if (!isOurs && stored && Math.abs(stored.ageMs) < MISSED_TURNS * freshMs) return { ...stored, ageMs: Math.max(0, stored.ageMs) }
   const drift = await read()
-  if (isOurs) await db.query({ name: 'store-drift-figures', text: STORE, values: [SHAPE, JSON.stringify(drift)] }).catch(() => {})
+  await db.query({ name: 'store-drift-figures', text: STORE, values: [SHAPE, JSON.stringify(drift)] }).catch(() => {})
   return { drift, ageMs: 0 }
 }

@@ -163,6 +163,7 @@ test('refreshes and missed pushes are counted', async () => {
     database: async () => 'ready',
     drift: async () => null,
     lastPushes: async () => null,
+    driftAgeMs: () => null,
     isDraining: () => false,
     beginDraining() {},
   }
