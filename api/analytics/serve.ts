@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import getRawBody from 'raw-body'
 import type { Secrets } from '../../domain/projects/secrets.ts'
 import { version } from '../../schemas/version.ts'
-import type { RequestState } from '../context.ts'
+import type { Context, RequestState } from '../context.ts'
 import { goneWith } from '../dispatch.ts'
 import { type ErrorBody, Problem, problemOf } from '../errors.ts'
 import { type HealthDeps, healthHandlers } from '../health.ts'
@@ -13,6 +13,7 @@ import { requestId } from '../observe.ts'
 import { routes } from '../routes.ts'
 import { type AnswerCheck, computeFigures, type FiguresDeps, type FiguresRequest, type FiguresRoute } from '../run.ts'
 import { type ListenAddress, type Listening, serveApp } from '../serve-app.ts'
+import { writeProblem } from '../write-problem.ts'
 import { signature } from './signature.ts'
 
 /** What an API process gets: the answer of the operation, or its refusal, as a caller of the API gets it. */
@@ -79,10 +80,7 @@ export function serveAnalytics(deps: AnalyticsDeps, address: ListenAddress): Pro
     } catch (error) {
       const problem = problemOf(error)
       if (problem.status >= 500) deps.log.warn({ err: error, id: ctx.state.requestId }, 'figures failed')
-      ctx.status = problem.status
-      ctx.set(problem.headers)
-      ctx.type = 'application/json; charset=utf-8'
-      ctx.body = JSON.stringify(problem.body)
+      writeProblem(ctx as Context, problem)
     }
   })
   return serveApp(app.callback(), address, () => '')
