@@ -32,7 +32,7 @@ const expressions = [
 let measurements: Metrics
 let text: string
 beforeAll(async () => {
-  const nothing = { drift: async () => null, lastPushes: async () => null } as unknown as Readiness
+  const nothing = { drift: async () => null, lastPushes: async () => null, driftAgeMs: () => 0 } as unknown as Readiness
   measurements = metrics(nothing, 'api')
   measurements.watchRedis(() => ({ isUp: true, policy: 'noeviction' }))
   text = await measurements.text()
