@@ -3,12 +3,12 @@ import { globSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { type Metrics, metrics } from '../../api/metrics.ts'
-import type { Readiness } from '../../api/readiness.ts'
 import { root } from '../../cli/commands.ts'
 import { isGroup } from '../../cli/definition.ts'
 import { DASHBOARDS } from '../../deploy/grafana/definitions.ts'
 import { dashboardFiles, dashboardOf } from '../../deploy/grafana/generate.ts'
 import openapi from '../../schemas/generated/openapi.json' with { type: 'json' }
+import { NO_READINESS } from '../harness/no-readiness.ts'
 
 const ROOT = new URL('../../', import.meta.url)
 const textOf = (path: string) => readFileSync(new URL(path, ROOT), 'utf8')
@@ -32,8 +32,7 @@ const expressions = [
 let measurements: Metrics
 let text: string
 beforeAll(async () => {
-  const nothing = { drift: async () => null, lastPushes: async () => null, driftAgeMs: () => 0 } as unknown as Readiness
-  measurements = metrics(nothing, 'api')
+  measurements = metrics(NO_READINESS, 'api')
   measurements.watchRedis(() => ({ isUp: true, policy: 'noeviction' }))
   text = await measurements.text()
 })

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { metrics } from '../../api/metrics.ts'
-import type { Readiness } from '../../api/readiness.ts'
 import { REFERENCES } from '../../web/map.ts'
+import { NO_READINESS } from '../harness/no-readiness.ts'
 
 const ROOT = new URL('../../', import.meta.url)
 const read = (file: string) => readFileSync(new URL(file, ROOT), 'utf8')
@@ -39,15 +39,6 @@ test('the page about benches has one row for each bench', () => {
   expect(known.length).toBeGreaterThan(10)
   expect([...rows].sort()).toEqual([...known].sort())
 })
-
-const NO_READINESS: Readiness = {
-  database: async () => 'ready',
-  drift: async () => null,
-  lastPushes: async () => null,
-  driftAgeMs: () => null,
-  isDraining: () => false,
-  beginDraining() {},
-}
 
 test('the tables of the page about operating have every metric of the product, and no other', async () => {
   const measured = metrics(NO_READINESS)

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { metrics } from '../../../api/metrics.ts'
-import type { Readiness } from '../../../api/readiness.ts'
 import { dropExpired } from '../../../domain/oversight/reconciliation/retention.ts'
 import { restBudget } from '../../../domain/purchases/store-inbox/budget.ts'
 import { endPushMissing } from '../../../domain/purchases/store-inbox/push-missing.ts'
@@ -8,6 +7,7 @@ import { recordNotifications } from '../../../domain/purchases/store-inbox/recor
 import { createSweep } from '../../../domain/purchases/store-inbox/sweeps.ts'
 import type { StorePlatform } from '../../../domain/purchases/stores/config.ts'
 import { startApi, type TestApi, type TestProjectKeys } from '../../harness/api.ts'
+import { NO_READINESS } from '../../harness/no-readiness.ts'
 import { notification } from '../../harness/store-inbox.ts'
 
 let api: TestApi
@@ -159,15 +159,7 @@ test('housekeeping removes what is done 90 days after it came; what was set asid
 })
 
 test('refreshes and missed pushes are counted', async () => {
-  const none: Readiness = {
-    database: async () => 'ready',
-    drift: async () => null,
-    lastPushes: async () => null,
-    driftAgeMs: () => null,
-    isDraining: () => false,
-    beginDraining() {},
-  }
-  const counted = metrics(none)
+  const counted = metrics(NO_READINESS)
   counted.refresh('apple', 'reports')
   counted.refresh('apple', 'reports')
   counted.missed('google')
