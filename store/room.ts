@@ -41,8 +41,8 @@ export async function isBehindPooler(url: string): Promise<boolean> {
 const ROOM_MS = 2_000
 
 /**
- * How many of so many sessions can be had at the same time. The sessions of a pooler are wanted by others, too: at the first that cannot be had all
- * are released, and after two seconds at the latest.
+ * How many of so many sessions can be had at the same time. The sessions of a pooler are wanted by others, too: all are released as soon as each was
+ * had or refused, and after two seconds at the latest. A refusal may come before the sessions that can be had.
  */
 export async function sessionsToHave(url: string, wanted: number): Promise<number> {
   const pool = connect({ url, max: wanted, name: 'perennial-session', connectMs: ROOM_MS })
@@ -54,16 +54,12 @@ export async function sessionsToHave(url: string, wanted: number): Promise<numbe
     for (const client of clients.splice(0)) client.release(true)
   }
   const open = async () => {
-    try {
-      const client = await pool.connect()
-      if (isOver) return client.release(true)
-      found = clients.push(client)
-    } catch {
-      release()
-    }
+    const client = await pool.connect()
+    if (isOver) return client.release(true)
+    found = clients.push(client)
   }
   const limit = setTimeout(release, ROOM_MS)
-  await Promise.all(Array.from({ length: wanted }, open))
+  await Promise.allSettled(Array.from({ length: wanted }, open))
   clearTimeout(limit)
   release()
   await pool.end()

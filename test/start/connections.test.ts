@@ -13,6 +13,7 @@ import { CHARTS_AT_ONCE } from '../../workflows/scheduled-report/charts.ts'
 import { freshDatabase } from '../harness/database.ts'
 import { run } from '../harness/process.ts'
 import { executeAll } from '../harness/superuser.ts'
+import { until } from '../harness/until.ts'
 
 const DATABASE = { DATABASE_URL: 'postgres://db/x', APP_SECRET: 'x'.repeat(32) }
 const sizesOf = (env: Record<string, string>) => readConfig({ ...DATABASE, ...env })
@@ -62,6 +63,12 @@ test('the room of a server is read by a role that is no superuser, and no pooler
   expect(await isBehindPooler(database.url)).toBe(false)
   expect(await sessionsToHave(database.url, 6)).toBe(6)
   const { superuser } = inject(database.server)
+  await until('the server has seen the end of these sessions', async () => {
+    const { rows } = await database.pool.query(
+      `select 1 from pg_stat_activity where datname = current_database() and application_name = 'perennial-session'`,
+    )
+    return rows.length === 0 || undefined
+  })
   // The fixture's own pool has one of them.
   await executeAll(superuser, [`alter database ${new URL(database.url).pathname.slice(1)} connection limit 5`])
   const found = await sessionsToHave(database.url, 20)
