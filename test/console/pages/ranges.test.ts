@@ -65,6 +65,15 @@ describe('ranges of the calendar', () => {
     expect(iso(to)).toBe('2026-11-29T13:00')
   })
 
+  test.each(['00:30', '12:00', '23:59'])('the range before one that lasts until %s of today has as many days, and ends where it began', time => {
+    const now = Date.parse(`2026-11-29T${time}:00Z`)
+    const until = rangeOf({ range: '7d' }, 'UTC', now)
+    const before = shifted(until, -1, 'UTC', now)
+    expect([iso(before.from), iso(before.to)]).toEqual(['2026-11-16T00:00', '2026-11-23T00:00'])
+    expect(shifted({ ...before, key: 'own' }, 1, 'UTC', now)).toEqual({ from: until.from, to: until.to })
+    expect(shifted(until, 1, 'UTC', now)).toEqual({ from: until.from, to: until.to })
+  })
+
   test('have units that are read at a glance', () => {
     const own = (length: number) => unitFor({ from: 0, to: length * 86_400, key: 'own' })
     expect([1, 28, 90, 400].map(own)).toEqual(['hour', 'day', 'week', 'month'])

@@ -53,12 +53,18 @@ function daysOf(key: string, zone: string, now: number): { from: number; to: num
 export const dayAfter = (day: string, days: number): string =>
   new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY * 1000).toISOString().slice(0, 10)
 
-/** The range of the same length before or after, in whole days of the zone unless it is shorter than two; never later than now. */
+/** The range of as many calendar days before or after, or of the same length where that is less than two days; never later than now. */
 export function shifted({ from, to }: Range, by: 1 | -1, zone: string, now = nowHere()): { from: number; to: number } {
   const length = to - from
-  const end = Math.min(to + by * length, Math.floor(now / 60_000) * 60)
-  if (length < 2 * DAY) return { from: end - length, to: end }
-  // Two hours more: a day of a clock change has 23 or 25 of them.
-  const first = startOf(isoDay(end - length + 7_200, zone), zone)
-  return { from: first, to: end === to + by * length ? Math.max(first + 1, startOf(isoDay(end + 7_200, zone), zone)) : end }
+  const minute = Math.floor(now / 60_000) * 60
+  if (length < 2 * DAY) {
+    const end = Math.min(to + by * length, minute)
+    return { from: end - length, to: end }
+  }
+  const last = isoDay(to - 1, zone)
+  const days = daysBetween(isoDay(from, zone), last) + 1
+  const end = Math.min(startOf(dayAfter(last, by * days + 1), zone), minute)
+  return { from: startOf(dayAfter(isoDay(end - 1, zone), 1 - days), zone), to: end }
 }
+
+const daysBetween = (first: string, last: string): number => (Date.parse(last) - Date.parse(first)) / (DAY * 1000)
