@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { AnswerCheck } from './run.ts'
+import type { AnswerCheck } from './answered.ts'
 
 export type CheckOptions = {
   /** Share of the answers that are checked, 0..1. */

@@ -1,10 +1,12 @@
+import type { AnswerCheck } from './answered.ts'
 import type { Context, Match } from './context.ts'
 import { dispatch } from './dispatch.ts'
 import { meansDryRun } from './dry-run.ts'
 import { invalidData, Problem } from './errors.ts'
+import type { Route } from './operation.ts'
 import { type AttemptDeps, recordRefusedRequest } from './purchase-attempts.ts'
 import { noteAttempt } from './refused-attempts.ts'
-import type { AnswerCheck, ExecutionDeps, Route } from './run.ts'
+import type { ExecutionDeps } from './run.ts'
 
 type AnswerDeps = ExecutionDeps & AttemptDeps & { checkAnswer: AnswerCheck }
 

@@ -3,7 +3,7 @@ import type { EnvironmentKind } from '../domain/kernel/environment.ts'
 import type { Principal } from '../domain/operators/principal.ts'
 import type { AttemptedClaim } from '../domain/purchases/attempts/attempt.ts'
 import type { ConsoleRoute } from './console/operation.ts'
-import type { Route } from './run.ts'
+import type { Route } from './operation.ts'
 import type { SdkRoute } from './sdk/dispatch.ts'
 import type { V3Route } from './v3/dispatch.ts'
 

@@ -4,12 +4,15 @@ import type { Principal } from '../domain/operators/principal.ts'
 import type { KeyOwner } from '../domain/projects/keys.ts'
 import type { Secrets } from '../domain/projects/secrets.ts'
 import type { OperationDescription } from '../schemas/generated/operations.ts'
+import type { AnswerCheck } from './answered.ts'
 import { readDryRun } from './dry-run.ts'
 import { Problem } from './errors.ts'
 import { idempotencyKey, requestHash, storedHash } from './idempotency.ts'
+import type { Route } from './operation.ts'
+import { permit } from './permit.ts'
 import { parseQuery } from './query.ts'
 import { readBody } from './read-body.ts'
-import { type AnswerCheck, type ExecutionDeps, type Gone, type HttpAnswer, permit, type RequestInput, type Route, run } from './run.ts'
+import { type ExecutionDeps, type Gone, type HttpAnswer, type RequestInput, run } from './run.ts'
 
 /** `Owner`: apps have keys without scopes. */
 export type ApiRequest<Owner extends Principal = Principal> = {

@@ -8,7 +8,7 @@ import type { Principal } from '../domain/operators/principal.ts'
 import type { ChannelProbe } from '../domain/oversight/alerts/channel-settings.ts'
 import type { Secrets } from '../domain/projects/secrets.ts'
 import type { UnverifiedPurchases, Verifiers } from '../domain/purchases/verification.ts'
-import type { OperationId } from '../schemas/generated/operations.ts'
+import type { OperationDescription, OperationId } from '../schemas/generated/operations.ts'
 import type { AnswerBody, Input } from '../schemas/operation-types.ts'
 import type { Pool, Tx } from '../store/connect.ts'
 import type { ClaimMetrics } from './metrics.ts'
@@ -130,3 +130,6 @@ export const planned = <Id extends OperationId>(operation: ApiOperation<Id>, pla
   if (operation.mode !== 'transaction') throw new Error(`${operation.id} has no transaction in which it could be planned`)
   return { ...operation, plan }
 }
+
+/** An operation of the description with what runs it. */
+export type Route = { description: OperationDescription; operation: ApiOperation }

@@ -1,6 +1,5 @@
 import { descriptions, type OperationId } from '../schemas/generated/operations.ts'
-import type { ApiOperation } from './operation.ts'
-import type { Route } from './run.ts'
+import type { ApiOperation, Route } from './operation.ts'
 import * as analyticsAnnotations from './v4/analytics/annotations.ts'
 import * as appleAds from './v4/analytics/apple-ads.ts'
 import * as appleAdsUpdate from './v4/analytics/apple-ads-update.ts'

@@ -2,29 +2,29 @@ import type { FactAccess } from '../domain/analytics/figures/open-source.ts'
 import { isLogConflict } from '../domain/events/write.ts'
 import type { AuditEntry } from '../domain/kernel/audit/record.ts'
 import { findAnswer } from '../domain/kernel/idempotent-answers.ts'
-import { type Detail, Refusal } from '../domain/kernel/refusal.ts'
+import type { Detail } from '../domain/kernel/refusal.ts'
 import { assertCovered } from '../domain/operators/grants/grant.ts'
-import { actorFor, actsForOperator, type Principal } from '../domain/operators/principal.ts'
+import { actorFor, type Principal } from '../domain/operators/principal.ts'
 import { assertRoleCovers } from '../domain/operators/session-owner.ts'
 import { assertNotResetting } from '../domain/oversight/sandbox/reset.ts'
-import { permits } from '../domain/projects/authority.ts'
-import { REPLACED_KEY } from '../domain/projects/keys.ts'
 import { isTransactionConflict } from '../domain/purchases/create.ts'
 import { details } from '../schemas/details.ts'
-import type { OperationDescription, OperationId } from '../schemas/generated/operations.ts'
+import type { OperationDescription } from '../schemas/generated/operations.ts'
 import type { Db, Pool, Tx } from '../store/connect.ts'
 import { span } from '../store/tracing.ts'
 import { rehearsal, transaction } from '../store/transaction.ts'
+import { type AnalyticsProcess, computeFigures, type FiguresRoute } from './analytics/compute.ts'
+import { type AnswerCheck, type Answering, answerOf, userOf } from './answered.ts'
 import { DESCRIBED_DRY_RUN, dryRunOf } from './dry-run.ts'
 import { invalidData, Problem } from './errors.ts'
 import { type Answered, once, replayed } from './idempotency.ts'
 import { masked } from './masked.ts'
-import type { ApiDeps, ApiOperation, FiguresCaller, Reply } from './operation.ts'
+import type { ApiDeps, Route } from './operation.ts'
+import { permit } from './permit.ts'
 import type { StatementTurn } from './request-turns.ts'
 import { maskedFor, withReveals } from './reveal.ts'
 import { isOpenDuringReset } from './sandbox-state.ts'
 
-export type Route = { description: OperationDescription; operation: ApiOperation }
 /** Whether nobody waits for an answer any more. `watched` passes on a signal of it for as long as `work` runs. */
 export type Gone = { isGone(): boolean; watched<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> }
 const NEVER_GONE: Gone = { isGone: () => false, watched: work => work(new AbortController().signal) }
@@ -33,22 +33,8 @@ export type Caller = { requestId: string; owner: Principal; gone?: Gone }
 /** `refusal`: what the operation has thrown, where it is the stored answer. */
 export type HttpAnswer = { status: number; headers: Record<string, string>; body: string | null; refusal?: unknown }
 
-/** A read of figures that has passed every check. */
-export type FiguresRequest = FiguresCaller & { path: Record<string, string>; query: Record<string, unknown>; body: unknown }
-export type FiguresRoute = Route & { operation: Extract<ApiOperation, { mode: 'figures' }> }
-export type FiguresDeps = Pick<ApiDeps, 'pool' | 'turns'> & { facts: FactAccess }
-/** The process that computes figures. `ask` resolves to null when it cannot be reached, and throws the refusals of the operation. */
-export type AnalyticsProcess = { ask(operation: string, request: FiguresRequest, gone: AbortSignal): Promise<Answered | null> }
 /** `analytics`: null: this process computes figures. */
 export type ExecutionDeps = ApiDeps & { facts: FactAccess; analytics: AnalyticsProcess | null }
-
-/** Compares an answer with the description and reports every difference. */
-export type AnswerCheck = (description: DescribedAnswers, status: number, body: unknown) => void
-/** What the description says about answers; of an operation of v4 or v3. */
-export type DescribedAnswers = Pick<OperationDescription, 'status'> & {
-  id: string
-  validate: Pick<OperationDescription['validate'], 'answer'>
-}
 
 /**
  * Runs an operation for a caller whom `permit` let pass: all faults of the input at once, then the effect and its idempotent answer in one
@@ -86,30 +72,6 @@ export async function repeated(
   if (!input.repeat) return null
   const answered = await replayed(pool, { environment: owner.environment, operation: description.id, ...input.repeat, user: null })
   return answered && httpAnswer({ description, operation }, owner, answered)
-}
-
-const HOLDER: Record<Principal['kind'], string> = {
-  secret: 'this key',
-  project: 'this key',
-  named: 'this key',
-  grant: 'this grant',
-  operator: 'your role',
-}
-
-/** What the key alone decides, before anything of the request is read. */
-export function permit(description: OperationDescription, owner: Principal): void {
-  const { auth, sandboxOnly, currentKey, scope, secretKeyOnly } = description
-  const { kind, environmentKind, scopes } = owner
-  if (kind === 'project') throw new Problem('control_forbidden', 'this needs the Secret Key; the Project Key opens v3 only')
-  if (!permits(scopes, scope))
-    throw new Problem('control_forbidden', `${HOLDER[kind]} has no scope ${scope}, which ${description.id} needs`)
-  if (secretKeyOnly && kind !== 'secret' && !actsForOperator(owner))
-    throw new Problem('control_forbidden', 'this operation is open to the Secret Key only')
-  if (auth === 'oauth-only' && kind !== 'grant')
-    throw new Problem('control_forbidden', 'this operation is open through the MCP server only')
-  if (sandboxOnly && environmentKind !== 'sandbox')
-    throw new Problem('control_forbidden', 'this operation is open in the sandbox only: use a test_ key')
-  if (currentKey && kind === 'secret' && !owner.isCurrent) throw new Problem('control_forbidden', REPLACED_KEY)
 }
 
 /** The Idempotency-Key of a request, with the hash of what the request says. */
@@ -200,19 +162,6 @@ async function figures({ route: { description, operation }, deps, check, gone, c
   return elsewhere ?? computeFigures({ description, operation } as FiguresRoute, request, deps, { check, isGone: gone.isGone })
 }
 
-/** Computes the answer in this process. A caller who leaves before it is their turn costs nothing: somebody who reads charts soon goes on to the next. */
-export const computeFigures = (
-  { description, operation }: FiguresRoute,
-  request: FiguresRequest,
-  { pool, facts, turns }: FiguresDeps,
-  { check, isGone }: { check: AnswerCheck; isGone: () => boolean },
-): Promise<Answered> =>
-  turns(request.environment, true, async () => {
-    if (isGone()) throw new Refusal('upstream_timeout', 'nobody waits for the figures any more')
-    const reply = await operation.handle({ ...request, db: pool, facts } as never)
-    return answerOf({ description, check, call: request }, reply)
-  })
-
 /** Runs the operation in one transaction, together with its idempotent answer. */
 function change(execution: Execution, prepared: PromiseSettledResult<unknown>): Promise<Answered> {
   const { route, deps, repeat, call } = execution
@@ -295,31 +244,6 @@ async function prepare(execution: Execution): Promise<PromiseSettledResult<unkno
 }
 
 const answeringOf = ({ route: { description }, check, call }: Execution): Answering => ({ description, check, call })
-type Answering = { description: OperationDescription; check: AnswerCheck; call: Pick<FiguresRequest, 'path' | 'body'> }
-
-/** The reply of a handler as it is stored and sent. */
-function answerOf({ description, check, call }: Answering, reply: Reply<OperationId>): Answered {
-  check(description, description.status, reply.body)
-  const url = (reply.body as { url?: string } | undefined)?.url
-  return {
-    status: description.status,
-    body: reply.body === undefined ? null : JSON.stringify(reply.body),
-    // The answers 201 and 202 name the address of the object.
-    location: (description.status === 201 || description.status === 202) && url ? url : null,
-    headers: reply.headers ?? {},
-    user: userOf(call.path, call.body, reply.body),
-  }
-}
-
-/** The user of a request: named in the path, else in the answer, else in the body. The stored answer is erased together with the user. */
-function userOf(path: Record<string, string>, body: unknown, answer: unknown): string | null {
-  const named = path.user_id ?? path.customer_id
-  if (named !== undefined) return named
-  const { object, id, user_id } = (answer ?? {}) as Record<string, unknown>
-  const user = object === 'user' ? id : (user_id ?? (body as Record<string, unknown> | null | undefined)?.user_id)
-  return typeof user === 'string' ? user : null
-}
-
 function httpAnswer({ operation, description }: Route, owner: Principal, answered: Answered): HttpAnswer {
   const { status, body, location, headers, refusal } = answered
   const hidden = maskedFor(owner, description.id, description.secrets)

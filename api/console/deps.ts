@@ -1,7 +1,8 @@
 import type { Logger } from 'pino'
+import type { AnswerCheck } from '../answered.ts'
 import type { RateLimit } from '../rate-limit.ts'
 import type { Readiness } from '../readiness.ts'
-import type { AnswerCheck, ExecutionDeps } from '../run.ts'
+import type { ExecutionDeps } from '../run.ts'
 import type { SessionDeps } from '../sign-in/session.ts'
 
 /** What the addresses of the console need. */

@@ -1,7 +1,8 @@
 import type { Logger } from 'pino'
 import type { GrantOwner } from '../../domain/operators/grants/grant.ts'
 import type { Pool } from '../../store/connect.ts'
-import type { AnswerCheck, ExecutionDeps } from '../run.ts'
+import type { AnswerCheck } from '../answered.ts'
+import type { ExecutionDeps } from '../run.ts'
 import type { SandboxStates } from '../sandbox-state.ts'
 import type { Lane } from './result.ts'
 

@@ -3,8 +3,8 @@ import type { Principal } from '../../domain/operators/principal.ts'
 import { permits } from '../../domain/projects/authority.ts'
 import type { DescribedTool, ListedTool } from '../../schemas/tool.ts'
 import { invalidData } from '../errors.ts'
+import type { Route } from '../operation.ts'
 import { routes } from '../routes.ts'
-import type { Route } from '../run.ts'
 
 export type Tool = DescribedTool & { route: Route; resource: string; isRead: boolean }
 

@@ -1,8 +1,9 @@
 // What happens to a grant while a request of it waits for its turn.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { problemOf } from '../../api/errors.ts'
+import type { Route } from '../../api/operation.ts'
 import { routes } from '../../api/routes.ts'
-import type { ExecutionDeps, Route } from '../../api/run.ts'
+import type { ExecutionDeps } from '../../api/run.ts'
 import { run } from '../../api/run.ts'
 import { endGrant, findGrant } from '../../domain/operators/grants/grant.ts'
 import { hashKey } from '../../domain/projects/secrets.ts'

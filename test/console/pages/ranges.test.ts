@@ -65,7 +65,11 @@ describe('ranges of the calendar', () => {
     expect(iso(to)).toBe('2026-11-29T13:00')
   })
 
-  test.each(['00:30', '12:00', '23:59'])('the range before one that lasts until %s of today has as many days, and ends where it began', time => {
+  test.each([
+    '00:30',
+    '12:00',
+    '23:59',
+  ])('the range before one that lasts until %s of today has as many days, and ends where it began', time => {
     const now = Date.parse(`2026-11-29T${time}:00Z`)
     const until = rangeOf({ range: '7d' }, 'UTC', now)
     const before = shifted(until, -1, 'UTC', now)
