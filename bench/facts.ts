@@ -20,7 +20,7 @@ export async function seededFacts(resources: Resources, visits = 0, read?: LogRe
   return { database, tenant: tenant!, users, ...facts }
 }
 
-const METRICS_TOKEN = 'the-token-of-the-bench'
+export const METRICS_TOKEN = 'the-token-of-the-bench'
 
 /** An API process with a replica of the facts, or without. */
 export const startFigures = (
@@ -32,13 +32,19 @@ export const startFigures = (
 
 const PATIENCE_MS = 300_000
 
-/** Asks for a chart until the replica answers; returns how long that took in ms. */
-export async function untilReplicaAnswers({ url }: Product, { tenant }: SeededFacts, chart = 'users-overview'): Promise<number> {
+/** Asks for a chart until the replica of `product` answers; returns how long that took in ms. `asked`: the API process that has it compute figures. */
+export async function untilReplicaAnswers(
+  product: Product,
+  { tenant }: SeededFacts,
+  chart = 'users-overview',
+  asked = product,
+): Promise<number> {
+  const { url } = product
   say(`making the replica for ${chart}`)
   const startedAt = performance.now()
   while (performance.now() - startedAt < PATIENCE_MS) {
     const before = await answersOf(url)
-    await fetch(`${url}/v4/analytics/charts/${chart}`, { headers: { authorization: `Bearer ${tenant.secretKey}` } }).then(answer =>
+    await fetch(`${asked.url}/v4/analytics/charts/${chart}`, { headers: { authorization: `Bearer ${tenant.secretKey}` } }).then(answer =>
       answer.text(),
     )
     if ((await answersOf(url)) > before) return performance.now() - startedAt

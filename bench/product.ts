@@ -27,7 +27,7 @@ export async function startProduct(resources: Resources, database: string, role:
       RATE_LIMIT_BURST: '10000000',
       ...env,
     },
-    ready: role === 'worker' ? /Perennial worker is ready/ : /Perennial is ready at (\S+)/,
+    ready: role === 'worker' ? /Perennial worker is ready/ : /Perennial(?: analytics)? is ready at (\S+)/,
   })
   return { ...running, url: running.match[1]?.replace('localhost', '127.0.0.1') ?? '' }
 }

@@ -33,13 +33,22 @@ export async function persist(call: Caller, ...request: Parameters<Caller>): Pro
   }
 }
 
-/** Posts the events at an even pace. `passed`: called after each batch with the part of the load that has been posted, 0 to 1. */
-export async function postEvenly(call: Caller, events: number, seconds: number, passed: (part: number) => void): Promise<void> {
+/**
+ * Posts the events at an even pace. `passed`: called after each batch with the part of the load that has been posted, 0 to 1. `prefix`: of their ids;
+ * a repeated id is no new event.
+ */
+export async function postEvenly(
+  call: Caller,
+  events: number,
+  seconds: number,
+  passed: (part: number) => void,
+  prefix = 'go',
+): Promise<void> {
   const began = performance.now()
   const batches = Math.ceil(events / BATCH)
   for (let n = 0; n < batches; n++) {
     const some = Array.from({ length: Math.min(BATCH, events - n * BATCH) }, (_, i) =>
-      event(EVENT, `go-${n * BATCH + i}`, `person-${(n * BATCH + i) % PEOPLE}`),
+      event(EVENT, `${prefix}-${n * BATCH + i}`, `person-${(n * BATCH + i) % PEOPLE}`),
     )
     await persist(call, 'POST', '/v4/events', { events: some })
     passed((n + 1) / batches)
