@@ -26,9 +26,9 @@ export async function checkLog(pool: Pool, sent: number): Promise<void> {
 }
 
 const SUMS = {
-  product: `select sum(payments_count)::int as payments, sum(net_payments_usd)::text as usd, (select count(*)::int from subscriptions) as subscriptions
+  product: `select sum(payments_count)::int as payments, round(sum(net_payments_usd), 2)::text as usd, (select count(*)::int from subscriptions) as subscriptions
     from users`,
-  'by hand': `select sum(payments)::int as payments, sum(net_usd)::text as usd, (select count(*)::int from by_hand_subscriptions) as subscriptions
+  'by hand': `select sum(payments)::int as payments, round(sum(net_usd), 2)::text as usd, (select count(*)::int from by_hand_subscriptions) as subscriptions
     from by_hand_sums`,
 }
 
