@@ -13,7 +13,8 @@ export async function newDatabase(resources: Resources): Promise<string> {
   const server = process.env.BENCH_DATABASE_URL ?? (await serverOf(resources))
   const name = `bench_${randomBytes(6).toString('hex')}`
   await once(server, `create database ${name}`)
-  resources.undo(() => once(server, `drop database if exists ${name} with (force)`))
+  // A private server is removed with its folder.
+  if (process.env.BENCH_DATABASE_URL) resources.undo(() => once(server, `drop database if exists ${name} with (force)`))
   const url = new URL(server)
   url.pathname = `/${name}`
   await migrate(url.href)
