@@ -2,7 +2,10 @@ import type { Pool } from '../../store/connect.ts'
 
 const BATCH = 50_000
 
-/** Runs that wait in a delay of thirty days, as the product stores them: run, step and job. */
+/**
+ * Runs that wait in a delay of thirty days, as the product stores them: run, step and job. Vacuumed, as rows are that came over days: else the first
+ * vacuum of all of them takes a processor in the middle of the rounds.
+ */
 export async function seedWaiting(pool: Pool, environment: number, count: number): Promise<void> {
   for (let from = 0; from < count; from += BATCH)
     await pool.query(
@@ -19,4 +22,5 @@ export async function seedWaiting(pool: Pool, environment: number, count: number
        insert into due (kind, id, environment, due_at, fence) select 'automation-run', number, $1, due_at, 1 from created`,
       [environment, from, Math.min(from + BATCH, count) - 1],
     )
+  for (const written of ['automation_runs', 'automation_steps', 'due']) await pool.query(`vacuum (freeze, analyze) ${written}`)
 }
