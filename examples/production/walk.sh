@@ -4,7 +4,7 @@
 # it works, and restores a backup after everything was destroyed. Each step prints one line of what was seen; what should not be ends the script.
 #
 #   examples/production/walk.sh                # as root, on Debian, in a clone after `npm ci`
-#   WALK=archive examples/production/walk.sh   # processes of the archive in place of containers of the image
+#   WALK=archive examples/production/walk.sh   # processes of the archive, and not containers of the image; so it is also where no image can be built
 #
 # Packages of Debian that are missing are installed. Everything else is in one folder, and is ended and removed with it. It listens on 127.0.0.1 alone.
 set -Eeuo pipefail
@@ -12,7 +12,6 @@ cd "$(dirname "$0")/../.."
 ROOT=$PWD HERE=$ROOT/examples/production/walk
 # The Node of `npm ci`, where this machine's own is too old.
 PATH=$ROOT/node_modules/.bin:$PATH
-WALK=${WALK:-image}
 VERSION=$(node -p 'require("./package.json").version')
 
 WORK=$(mktemp -d /var/tmp/perennial-walk-XXXXXX)
@@ -25,8 +24,8 @@ step() { STEP=$((STEP + 1)) TITLE=$1; }
 saw() { echo "$STEP. $TITLE: $1"; }
 # fail WHY [LOG]: with the last lines of a log
 fail() {
-  echo "step $STEP ($TITLE) failed: $1" >&2
-  [ $# -lt 2 ] || tail -n 20 "$WORK/log/$2" >&2
+  echo "step $STEP ($TITLE) failed: $1" >&3
+  [ $# -lt 2 ] || tail -n 20 "$WORK/log/$2" >&3
   exit 1
 }
 # wait_for WHAT SECONDS COMMAND…
@@ -38,13 +37,17 @@ wait_for() {
     sleep 0.2
   done
 }
-need_packages() {
-  [ $# -gt 0 ] || return 0
+install_packages() {
   # The package postgresql would start a server of its own.
   mkdir -p /etc/postgresql-common
   [ -e /etc/postgresql-common/createcluster.conf ] || echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf
-  apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "$@" >"$WORK/log/apt" 2>&1 ||
-    fail "not installed: $*" apt
+  apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "$@"
+}
+# need COMMAND…: each has a package of its name
+need() {
+  local missing=() name
+  for name; do command -v "$name" >/dev/null || missing+=("$name"); done
+  [ ${#missing[@]} -eq 0 ] || install_packages "${missing[@]}" >"$WORK/log/apt" 2>&1
 }
 
 . "$HERE/servers.sh"
@@ -55,7 +58,7 @@ leave() {
   local code=$? folder
   set +e
   trap - EXIT
-  [ "$WALK" != image ] || podman rm --all --force --time 0 >/dev/null 2>&1
+  [ "${WALK:-}" != image ] || podman rm --all --force --time 0 >/dev/null 2>&1
   [ ${#PIDS[@]} -eq 0 ] || kill -9 "${PIDS[@]}" 2>/dev/null
   for folder in "$WORK"/postgres-*; do [ ! -e "$folder/postmaster.pid" ] || as_postgres "$PG/pg_ctl" stop -s -m immediate -D "$folder" >/dev/null 2>&1; done
   wait
@@ -64,22 +67,26 @@ leave() {
   exit "$code"
 }
 trap leave EXIT
-trap 'echo "step $STEP ($TITLE) failed in line $LINENO" >&2' ERR
+exec 3>&2
+trap 'echo "step $STEP ($TITLE) failed in line $LINENO of ${BASH_SOURCE[0]}: $BASH_COMMAND" >&3' ERR
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
 [ "$(id -u)" = 0 ] || fail 'run it as root: Postgres, the service and the script are three users'
-case $WALK in image | archive) ;; *) fail "WALK=$WALK: image or archive" ;; esac
-for tool in curl openssl; do command -v "$tool" >/dev/null || need_packages "$tool"; done
+need curl openssl || fail 'no curl and openssl' apt
 need_servers
+case ${WALK:-} in
+  image | archive) ;;
+  '') if need buildah podman runc mmdebstrap; then WALK=image; else WALK=archive; fi ;;
+  *) fail "WALK=$WALK: image or archive" ;;
+esac
 
-# Ports that are free now.
-read -r PG1 PG2 REDIS1 REDIS2 SENTINEL1 SENTINEL2 SENTINEL3 API1 API2 METRICS1 METRICS2 METRICS3 METRICS4 OLD1 OLD2 RECEIVER < <(node -e '
-  const servers = Array.from({ length: 16 }, () => net.createServer().listen(0, "127.0.0.1"))
-  Promise.all(servers.map(one => events.once(one, "listening"))).then(() => {
-    console.log(...servers.map(one => one.address().port))
-    for (const one of servers) one.close()
-  })')
+# Sixteen ports that are free, below those that the kernel gives to connections.
+PORT=$((20000 + RANDOM % 600 * 16))
+are_free() { local n; for n in {0..15}; do is_port_free $(($1 + n)) || return 1; done; }
+until are_free "$PORT"; do PORT=$((PORT + 16)); done
+read -r PG1 PG2 REDIS1 REDIS2 SENTINEL1 SENTINEL2 SENTINEL3 API1 API2 METRICS1 METRICS2 METRICS3 METRICS4 OLD1 OLD2 RECEIVER \
+  <<<"$(seq -s ' ' "$PORT" $((PORT + 15)))"
 API_PORT=([1]=$API1 [2]=$API2)
 declare -A METRICS_PORT=([api-1]=$METRICS1 [api-2]=$METRICS2 [worker-1]=$METRICS3 [worker-2]=$METRICS4)
 SECRET_KEY=sk_$(openssl rand -hex 20)

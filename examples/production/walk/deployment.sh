@@ -12,7 +12,7 @@ buildah() { TMPDIR=$WORK command buildah "${containers[@]}" "$@"; }
 ON_HOST=(--network host --ulimit nofile=1024:1024 --ulimit nproc=1024:1024)
 
 build_archive() {
-  npm run --silent release -- "$WORK/release" >"$WORK/log/build" 2>&1 || fail 'the archive is not built' build
+  npm run --silent release -- "$WORK/release" >"$WORK/log/build" 2>&1 || fail 'npm run release' build
   (cd "$WORK/release" && sha256sum --check --strict --quiet SHA256SUMS) || fail 'the checksums of the archive do not hold'
   mkdir "$WORK/perennial"
   tar -xzf "$WORK"/release/*.tar.gz -C "$WORK/perennial" --strip-components=1 --no-same-owner
@@ -22,30 +22,35 @@ build_archive() {
 # Both bases come from Debian's packages, and Node and npm from this machine, so that no registry of images is needed. Where there is one, leave the
 # arguments out: the Containerfile names its bases.
 build_image() {
-  need_packages buildah podman runc mmdebstrap
-  local node npm container base=$WORK/base.tar policy=$WORK/policy.json
+  need buildah podman runc mmdebstrap || fail 'no buildah, podman, runc and mmdebstrap' apt
+  make_base >"$WORK/log/build" 2>&1
+  make_builder >>"$WORK/log/build" 2>&1
+  local policy=$WORK/policy.json authorities=${NODE_EXTRA_CA_CERTS:-/etc/ssl/certs/ca-certificates.crt}
   echo '{ "default": [{ "type": "insecureAcceptAnything" }] }' >"$policy"
-  {
-    mmdebstrap --variant=minbase --include=libstdc++6,ca-certificates bookworm "$base" /etc/apt/sources.list.d/debian.sources
-    container=$(buildah from scratch)
-    buildah add --quiet "$container" "$base" /
-    buildah commit --quiet --format docker "$container" localhost/base
-    buildah rm "$container"
-    node=$(readlink -f "$(node -p process.execPath)")
-    npm=$(dirname "$(dirname "$(readlink -f "$(command -v npm)")")")
-    container=$(buildah from localhost/base)
-    printf '#!/bin/sh\nexec node /usr/local/lib/npm/bin/npm-cli.js "$@"\n' >"$WORK/npm"
-    buildah copy --quiet --chmod 755 "$container" "$node" /usr/local/bin/node
-    buildah copy --quiet "$container" "$npm" /usr/local/lib/npm
-    buildah copy --quiet --chmod 755 "$container" "$WORK/npm" /usr/local/bin/npm
-    buildah commit --quiet --format docker "$container" localhost/builder
-    buildah rm "$container"
-    buildah build --isolation chroot --format docker --pull-never --signature-policy "$policy" \
-      --build-arg BASE=localhost/base --build-arg BUILDER=localhost/builder --build-arg VERSION="$VERSION" \
-      --secret "id=ca,src=${NODE_EXTRA_CA_CERTS:-/etc/ssl/certs/ca-certificates.crt}" \
-      --target perennial -t localhost/perennial -f Containerfile .
-  } >"$WORK/log/build" 2>&1 || fail 'the image is not built' build
+  buildah build --isolation chroot --format docker --pull-never --signature-policy "$policy" --secret "id=ca,src=$authorities" \
+    --build-arg BASE=localhost/base --build-arg BUILDER=localhost/builder --build-arg VERSION="$VERSION" \
+    --target perennial -t localhost/perennial -f Containerfile . >>"$WORK/log/build" 2>&1 || fail 'the Containerfile' build
   BUILT="the image perennial ($(podman image inspect --format '{{.Size}}' localhost/perennial | awk '{ printf "%d", $1 / 1e6 }') MB with its base)"
+}
+make_base() {
+  local container
+  mmdebstrap --variant=minbase --include=libstdc++6,ca-certificates bookworm "$WORK/base.tar" /etc/apt/sources.list.d/debian.sources
+  container=$(buildah from scratch)
+  buildah add --quiet "$container" "$WORK/base.tar" /
+  buildah commit --quiet --format docker "$container" localhost/base
+  buildah rm "$container"
+}
+make_builder() {
+  local container npm
+  npm=$(dirname "$(dirname "$(readlink -f "$(command -v npm)")")")
+  printf '#!/bin/sh\nexec node /usr/local/lib/npm/bin/npm-cli.js "$@"\n' >"$WORK/npm"
+  container=$(buildah from localhost/base)
+  cp "$(node -p process.execPath)" "$WORK/node"
+  buildah copy --quiet --chmod 755 "$container" "$WORK/node" /usr/local/bin/node
+  buildah copy --quiet "$container" "$npm" /usr/local/lib/npm
+  buildah copy --quiet --chmod 755 "$container" "$WORK/npm" /usr/local/bin/npm
+  buildah commit --quiet --format docker "$container" localhost/builder
+  buildah rm "$container"
 }
 
 # run_process NAME SERVICE SETTINGS DATA VARIABLE=VALUE…: SERVICE of deploy/compose.yaml, a file of variables, the folder for DATA_DIR

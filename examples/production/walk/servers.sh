@@ -4,18 +4,14 @@
 # The programs of the newest Postgres that is installed.
 postgres_bin() { ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1; }
 
-# Installs what is missing; the packages start nothing.
 need_servers() {
-  local missing=()
-  [ -n "$(postgres_bin)" ] || missing+=(postgresql)
-  command -v redis-server >/dev/null || missing+=(redis-server)
-  need_packages "${missing[@]}"
+  [ -n "$(postgres_bin)" ] || install_packages postgresql >"$WORK/log/apt" 2>&1 || fail 'no postgresql' apt
+  need redis-server || fail 'no redis-server' apt
   PG=$(postgres_bin)
-  PSQL=$PG/psql
 }
 
 as_postgres() { (cd / && exec setpriv --reuid=postgres --regid=postgres --init-groups "$@"); }
-sql() { as_postgres "$PSQL" -XAtq -v ON_ERROR_STOP=1 -h 127.0.0.1 -p "$1" -U postgres "${@:3}" -c "$2"; } # PORT STATEMENT [OPTIONS]
+sql() { as_postgres "$PG/psql" -XAtq -v ON_ERROR_STOP=1 -h 127.0.0.1 -p "$1" -U postgres "${@:3}" -c "$2"; } # PORT STATEMENT [OPTIONS]
 
 postgres_folder() { install -d -m 700 -o postgres -g postgres "$1"; }
 # run_postgres FOLDER PORT
