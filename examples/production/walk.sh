@@ -57,7 +57,7 @@ need() {
 leave() {
   local code=$? folder
   set +e
-  trap - EXIT
+  trap - EXIT ERR
   [ "${WALK:-}" != image ] || podman rm --all --force --time 0 >/dev/null 2>&1
   [ ${#PIDS[@]} -eq 0 ] || kill -9 "${PIDS[@]}" 2>/dev/null
   for folder in "$WORK"/postgres-*; do [ ! -e "$folder/postmaster.pid" ] || as_postgres "$PG/pg_ctl" stop -s -m immediate -D "$folder" >/dev/null 2>&1; done
@@ -135,7 +135,7 @@ API=http://127.0.0.1:$API1 KEY=$SECRET_KEY
 connect
 api POST events "{ \"events\": [$(event first walk.step ada)] }" >/dev/null
 echo first >>"$WORK/acknowledged"
-wait_for 'the webhook of the first event' 60 has_received '"event_id":"first"'
+wait_for 'the webhook of the first event' 120 has_received '"event_id":"first"'
 # A report is due at a full or half hour. The clock of the sandbox brings one at once.
 KEY=test_$SECRET_KEY
 api POST events "{ \"events\": [$(event in-report walk.reported ada)] }" >/dev/null
@@ -143,7 +143,7 @@ DESTINATION=$(integration reports '[]')
 api POST scheduled-reports '{ "report_name": "Daily events", "send_at": "09:00", "included_range_days": 1, "status": "active", "environment": "sandbox",
   "destinations": [{ "type": "target_integration", "id": "'"$DESTINATION"'" }] }' >/dev/null
 api POST test-clock/advance '{ "by": "P1D" }' >/dev/null
-wait_for 'the webhook of the report' 60 has_received '"path":"/reports"'
+wait_for 'the webhook of the report' 120 has_received '"path":"/reports"'
 REPORT=$(grep '"path":"/reports"' "$RECEIVED" | head -n 1)
 FILE=$(curl -sS --fail "$(field .body.file_url <<<"$REPORT")")
 [[ $FILE == *walk.reported* ]] || fail "the file of the report lacks the event: $FILE"
@@ -159,7 +159,7 @@ kill_postgres "$WORK/postgres-1"
 sql "$PG2" 'select pg_promote()' >/dev/null
 await_events 50
 # The service needs no new setting: its address names both hosts. A new standby takes the port of the one that is gone.
-wait_for 'the port of the former primary' 60 is_port_free "$PG1"
+wait_for 'the port of the former primary' 120 is_port_free "$PG1"
 start_standby "$WORK/postgres-3" "$PG1" "$PG2"
 await_events 50
 saw "the standby was promoted, the same processes went on, and a new standby follows"
@@ -168,10 +168,10 @@ saw "the standby was promoted, the same processes went on, and a new standby fol
 step 'the Redis master is killed'
 [ "$(taken_from "$REDIS1")" -gt 0 ] || fail 'no worker has used Redis'
 kill_process "redis-$REDIS1"
-wait_for 'a promoted replica' 60 is_master_by "$SENTINEL1" "$REDIS2"
+wait_for 'a promoted replica' 120 is_master_by "$SENTINEL1" "$REDIS2"
 wait_for 'workers that take messages from it' 120 is_taken_from "$REDIS2"
 run_redis "$REDIS1"
-wait_for 'the former master as a replica' 60 is_replica "$REDIS1"
+wait_for 'the former master as a replica' 120 is_replica "$REDIS1"
 await_events 50
 end_traffic
 compare
@@ -194,7 +194,7 @@ run_former old-api-2 "$WORK/former.env" "$WORK/data-2" ROLE=api PORT="$OLD2"
 run_former old-worker-1 "$WORK/former.env" "$WORK/data-2" ROLE=worker
 run_former old-worker-2 "$WORK/former.env" "$WORK/data-2" ROLE=worker
 are_ready "$OLD1" "$OLD2"
-for name in old-worker-1 old-worker-2; do wait_for "$name" 180 grep -q 'worker is ready' "$WORK/log/$name"; done
+for name in old-worker-1 old-worker-2; do wait_for "$name" 300 grep -q 'worker is ready' "$WORK/log/$name"; done
 API=http://127.0.0.1:$OLD1
 connect
 schema() { sql "$PG2" 'select max(version) from migrations' -d upgraded; }
@@ -226,7 +226,7 @@ compare
 TOTAL=$((TOTAL + events)) WEBHOOKS=$((WEBHOOKS + webhooks)) REPEATED=$((REPEATED + repeated))
 # 4. No job is left that nobody knows.
 API=http://127.0.0.1:$API1
-wait_for 'readiness' 60 answers "http://127.0.0.1:$METRICS1/readyz"
+wait_for 'readiness' 120 answers "http://127.0.0.1:$METRICS1/readyz"
 READYZ=$(curl -sS "http://127.0.0.1:$METRICS1/readyz")
 for figure in unknown overdue orphans; do [ "$(field ".$figure" <<<"$READYZ")" = 0 ] || fail "/readyz has $READYZ"; done
 saw "from $FORMER_VERSION (${FORMER_COMMIT:0:8}, schema $BEFORE) to $VERSION ($(git rev-parse --short=8 HEAD), schema $(schema)): $events events, 0 failed requests, $webhooks webhooks, $lost lost, $twice twice, $repeated repeated"
@@ -237,7 +237,7 @@ step 'backed up, destroyed and restored'
 automation walk.wait '{ "id": "go", "type": "wait_for_event", "event": "walk.go", "timeout": "P1D" }, { "id": "tell", "type": "webhook", "integration_id": "'"$HOOK"'" }'
 api POST events "{ \"events\": [$(of_twenty wait)] }" >/dev/null
 LEDGER_FROM=$(date -u -d '-6 hours' +%FT%TZ)
-wait_for 'twenty runs that wait' 60 is_open 20
+wait_for 'twenty runs that wait' 120 is_open 20
 BEFORE=$(ledger)
 HAD=$(count "$RECEIVED")
 install -d -m 700 -o "$USER_ID" -g "$USER_ID" "$WORK/backups"

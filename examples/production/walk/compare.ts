@@ -20,9 +20,7 @@ function compared() {
   const webhooks = linesOf(received).map(line => JSON.parse(line) as { id: string; path: string; body: { event_id: string } })
   const about = ({ path, body }: (typeof webhooks)[number]) => `${path} ${body.event_id}`
   const known = webhooks.filter(({ path, body }) => WAYS.includes(path) && events.has(body.event_id))
-  const idsOf = new Map(
-    [...Map.groupBy(known, about)].map(([key, some]) => [key, new Set(some.map(({ id }) => id))]),
-  )
+  const idsOf = new Map([...Map.groupBy(known, about)].map(([key, some]) => [key, new Set(some.map(({ id }) => id))]))
   const ids = new Set(known.map(({ id }) => id))
   return {
     events: events.size,

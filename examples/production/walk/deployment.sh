@@ -91,7 +91,7 @@ run_api() { run_process "api-$1" "api-$1" "$2" "$3" ROLE=api PORT="${API_PORT[$1
 run_worker() { run_process "worker-$1" worker "$2" "$3" ROLE=worker METRICS_PORT="${METRICS_PORT[worker-$1]}"; }
 are_ready() { # PORT…
   local port
-  for port; do wait_for "a process on port $port that is ready" 180 answers "http://127.0.0.1:$port/readyz"; done
+  for port; do wait_for "a process on port $port that is ready" 300 answers "http://127.0.0.1:$port/readyz"; done
 }
 
 is_container() { [ "$WALK" = image ] && podman container exists "$1"; }

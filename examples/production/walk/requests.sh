@@ -49,7 +49,7 @@ count() { wc -l <"$1"; }
 # Waits until so many more events are acknowledged.
 await_events() {
   local until=$(($(count "$WORK/acknowledged") + $1))
-  wait_for "$1 more events" 180 has_acknowledged "$until"
+  wait_for "$1 more events" 300 has_acknowledged "$until"
 }
 has_acknowledged() { [ "$(count "$WORK/acknowledged")" -ge "$1" ]; }
 end_traffic() {
@@ -67,10 +67,10 @@ compare() {
 
 # The ledger since LEDGER_FROM: promised/kept/declined/broken/outstanding of runs and of deliveries.
 ledger() {
-  api GET "ledger?from=$LEDGER_FROM" | node -p '
+  api GET "ledger?from=$LEDGER_FROM" | node -e '
     const { data } = JSON.parse(fs.readFileSync(0, "utf8"))
     const line = kind => ["promised", "kept", "declined", "broken", "outstanding"].map(name => data.find(one => one.kind === kind)[name]).join("/")
-    `runs ${line("automation_runs")}, deliveries ${line("deliveries")}`'
+    console.log(`runs ${line("automation_runs")}, deliveries ${line("deliveries")}`)'
 }
 # Whether nothing is open but so many runs, and nothing has failed.
 is_open() { [[ $(ledger) =~ ^runs\ [0-9]+/[0-9]+/0/0/"$1",\ deliveries\ [0-9]+/[0-9]+/0/0/0$ ]]; }

@@ -18,7 +18,7 @@ postgres_folder() { install -d -m 700 -o postgres -g postgres "$1"; }
 run_postgres() {
   install -m 600 -o postgres -g postgres /dev/null "$WORK/log/${1##*/}"
   local settings="-p $2 -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=600"
-  as_postgres "$PG/pg_ctl" start -s -w -t 120 -D "$1" -l "$WORK/log/${1##*/}" -o "$settings" || fail "Postgres does not start in $1"
+  as_postgres "$PG/pg_ctl" start -s -w -t 120 -D "$1" -l "$WORK/log/${1##*/}" -o "$settings" || fail "Postgres does not start in $1" "${1##*/}"
 }
 
 # start_primary FOLDER PORT: with a role that owns its database and nothing else
@@ -37,7 +37,7 @@ start_standby() {
   run_postgres "$1" "$2"
   sql "$3" "alter system set synchronous_standby_names = '*'"
   sql "$3" 'select pg_reload_conf()' >/dev/null
-  wait_for 'a synchronous standby' 60 is_synchronous "$3"
+  wait_for 'a synchronous standby' 180 is_synchronous "$3"
 }
 is_synchronous() { [ "$(sql "$1" 'select sync_state from pg_stat_replication')" = sync ]; }
 
@@ -71,7 +71,7 @@ start_redis() {
     redis-server "$WORK/sentinel-$port.conf" --sentinel >>"$WORK/log/sentinel-$port" 2>&1 &
     PIDS[sentinel-$port]=$!
   done
-  for port; do wait_for "sentinel on port $port" 60 knows_all "$port"; done
+  for port; do wait_for "sentinel on port $port" 180 knows_all "$port"; done
 }
 knows_all() {
   local state

@@ -55,7 +55,8 @@ async function post(events: object[]): Promise<void> {
       failed++
       lastFailure = failure
     }
-    if (performance.now() - began > GIVEN_UP_MS) throw new Error(`no answer for ${GIVEN_UP_MS / 1000} s; the last one was ${lastFailure || 'none'}`)
+    if (performance.now() - began > GIVEN_UP_MS)
+      throw new Error(`no answer for ${GIVEN_UP_MS / 1000} s; the last one was ${lastFailure || 'none'}`)
     await pause(200)
   }
   longestMs = Math.max(longestMs, performance.now() - began)
@@ -100,5 +101,7 @@ while (!isOver) {
   await post(events)
   await pause(Math.max(0, PERIOD_MS - (performance.now() - began)))
 }
-console.log(`acknowledged=${sent} failed=${failed} longest_ms=${Math.round(longestMs)} last_failure='${lastFailure.replaceAll(/[^ -&(-~]/g, ' ')}'`)
+console.log(
+  `acknowledged=${sent} failed=${failed} longest_ms=${Math.round(longestMs)} last_failure='${lastFailure.replaceAll(/[^ -&(-~]/g, ' ')}'`,
+)
 process.exit(0)
