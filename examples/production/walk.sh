@@ -61,7 +61,7 @@ leave() {
   [ "${WALK:-}" != image ] || podman rm --all --force --time 0 >/dev/null 2>&1
   [ ${#PIDS[@]} -eq 0 ] || kill -9 "${PIDS[@]}" 2>/dev/null
   for folder in "$WORK"/postgres-*; do [ ! -e "$folder/postmaster.pid" ] || as_postgres "$PG/pg_ctl" stop -s -m immediate -D "$folder" >/dev/null 2>&1; done
-  wait
+  [ ${#PIDS[@]} -eq 0 ] || wait "${PIDS[@]}" 2>/dev/null
   [ ! -d "$WORK/containers" ] || umount -R "$WORK/containers/overlay" 2>/dev/null
   rm -rf "$WORK"
   exit "$code"
