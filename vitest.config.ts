@@ -35,6 +35,7 @@ const BY_NAME = [
   'production/chart',
   'production/image',
   'production/release',
+  'production/walk',
 ]
 
 // Of this hour: see test/harness/effort.ts.

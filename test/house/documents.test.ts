@@ -118,6 +118,7 @@ test('every link of the documents has a target', () => {
     'CONTRIBUTING.md',
     'SECURITY.md',
     'examples/README.md',
+    'examples/production/README.md',
     'bench/README.md',
     'clients/typescript/README.md',
     ...pages,
