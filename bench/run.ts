@@ -38,6 +38,7 @@ const BENCHES: Record<string, () => Promise<{ bench: () => Promise<Result> }>> =
   console: () => import('./console.ts'),
   fold: () => import('./fold.ts'),
   soak: () => import('./soak.ts'),
+  vacuum: () => import('./vacuum.ts'),
 }
 
 /** The peers are not dependencies of the product. This installs them from the lockfile when they are first needed. */

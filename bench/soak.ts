@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool } from '../store/connect.ts'
-import { EFFECTS, receiveAt, untilNothingIsOutstanding } from './chaos/load.ts'
+import { EFFECTS, persist, receiveAt, untilNothingIsOutstanding } from './chaos/load.ts'
 import { newDatabase } from './database.ts'
 import { createTenants, openPool, startProduct } from './product.ts'
 import { option, quantile, type Result, round, say, table, thousands } from './report.ts'
@@ -65,7 +65,8 @@ export const bench = (): Promise<Result> =>
     for (let n = 0; performance.now() < end; n++) {
       const some = Array.from({ length: BATCH }, (_, i) => event(EVENT, `go-${posted + i}`, `person-${(posted + i) % PEOPLE}`))
       const before = performance.now()
-      await call('POST', '/v4/events', { events: some })
+      // After hours one failure must not end the bench without its table: a refused batch is posted again, and its time counts.
+      await persist(call, 'POST', '/v4/events', { events: some })
       times.push(performance.now() - before)
       posted += BATCH
       if (performance.now() >= nextLook) {
