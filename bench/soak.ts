@@ -46,7 +46,9 @@ async function databaseOf(pool: Pool): Promise<{ busy: number; dead: number; dat
 /** A steady load for hours: does memory, a busy table or a time grow with it? */
 export const bench = (): Promise<Result> =>
   withResources(async resources => {
-    const [hours, rate, every] = [option('hours', 1), option('rate', 50), option('every', 60)]
+    const [hours, rate] = [option('hours', 1), option('rate', 50)]
+    // Ten looks at least, however short it is.
+    const every = Math.min(option('every', 60), (hours * 3_600) / 10)
     const database = await newDatabase(resources)
     const pool = openPool(resources, database, 2)
     const [tenant] = await createTenants(pool, 1)

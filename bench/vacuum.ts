@@ -49,7 +49,12 @@ const shown = (what: string, rows: number, added: number, { pages, ms }: Vacuume
 /** How long a vacuum of each growing table takes, by the size of the table: the log as it grows, and what retention removes. */
 export const bench = (): Promise<Result> =>
   withResources(async resources => {
-    const [small, large, kept, rounds] = [option('small', 1_000_000), option('large', 10_000_000), option('kept', 1_000_000), option('rounds', 3)]
+    const [small, large, kept, rounds] = [
+      option('small', 1_000_000),
+      option('large', 10_000_000),
+      option('kept', 1_000_000),
+      option('rounds', 3),
+    ]
     const pool = openPool(resources, await newDatabase(resources), 2)
     const { environment } = (await createTenants(pool, 1))[0]!
     const db = await pool.connect()

@@ -66,9 +66,16 @@ test('an advance of a sandbox removes by the same days', async () => {
 
 test('the variables, their defaults and their limits', () => {
   expect(readConfig({}).retention).toEqual(RETENTION_DAYS)
-  const env = { DELIVERY_RETENTION_DAYS: '2', AUTOMATION_RUN_RETENTION_DAYS: '31', REPORT_RUN_RETENTION_DAYS: '7', AUDIT_RETENTION_DAYS: '30' }
+  const env = {
+    DELIVERY_RETENTION_DAYS: '2',
+    AUTOMATION_RUN_RETENTION_DAYS: '31',
+    REPORT_RUN_RETENTION_DAYS: '7',
+    AUDIT_RETENTION_DAYS: '30',
+  }
   expect(readConfig(env).retention).toEqual(SHORT)
   // The `frequency` of an automation counts the runs of a month.
-  expect(() => readConfig({ AUTOMATION_RUN_RETENTION_DAYS: '30' })).toThrow(/^AUTOMATION_RUN_RETENTION_DAYS=30: must be a whole number from 31 to 3650$/)
+  expect(() => readConfig({ AUTOMATION_RUN_RETENTION_DAYS: '30' })).toThrow(
+    /^AUTOMATION_RUN_RETENTION_DAYS=30: must be a whole number from 31 to 3650$/,
+  )
   expect(() => readConfig({ DELIVERY_RETENTION_DAYS: '1' })).toThrow('from 2 to 3650')
 })

@@ -121,127 +121,131 @@ async function fill(former: CheckedOut, env: Record<string, string>, url: string
 const folded = (pool: Pool) =>
   until('the facts are folded', async () => ((await pool.query('select 1 from stale_users limit 1')).rowCount === 0 ? true : undefined))
 
-test(`an installation of the last release is upgraded while it works: nothing fails, is lost or is done twice (${SECONDS} s side by side, ${ROWS} rows)`, async () => {
-  const former = await checkOutFormer()
-  undo.push(() => former.remove())
-  const { url: DATABASE_URL, pool } = await emptyDatabase()
-  const common = {
-    DATABASE_URL,
-    APP_SECRET: SECRET,
-    DATA_DIR: await folderOf('upgrade'),
-    ALLOW_PRIVATE_NETWORK: 'true',
-    PUBLIC_URL: 'https://perennial.example.org',
-  }
-  const env = (ROLE: string) => ({
-    ...common,
-    ROLE,
-    PORT: '0',
-    BOOTSTRAP_SECRET_KEY: KEY,
-    LEASE_SECONDS: '30',
-    LOG_LEVEL: 'error',
-    RATE_LIMIT_PER_SECOND: '0',
-  })
-  const start = async (role: string, folder?: string): Promise<Running> => {
-    const old = folder && { cwd: folder, script: join(folder, 'start.mjs') }
-    const running = await run({ env: env(role), ...old })
-    undo.push(() => running.end('SIGKILL'))
-    return running
-  }
-
-  // The former release, with rows of every kind.
-  const oldApi = await start('api', former.folder)
-  await fillLarge(commandsOf(former, common), DATABASE_URL, ROWS)
-  const oldWorker = await start('worker', former.folder)
-  let urls = [oldApi.url]
-  const { call, failures, slowest } = balanced(() => urls)
-  const filled = await fill(former, common, oldApi.url)
-  console.info(`${former.version} (${former.commit.slice(0, 8)}): ${filled.made.length} operations`, filled.refused)
-  expect(filled.made.length).toBeGreaterThan(55)
-  const receiver = await sink()
-  undo.push(() => receiver.close())
-  await createLoadResources(call, receiver.url)
-  const { environment } = (await pool.query(`select min(id) as environment from environments where kind = 'production'`)).rows[0]
-  const load = noLoad()
-  for (let round = 0; round < 5; round++) await moreLoad(call, load, round)
-  await folded(pool)
-
-  const asked = (url: string) => answersOf(client(url, filled.key), operations)
-  const [before, day] = [await asked(oldApi.url), today()]
-  await delay(1_100)
-  const moving = new Set(lostIn(before, await asked(oldApi.url)).map(line => line.split(': ')[0]!))
-  expect(CHARTS.every(code => Object.keys(before).some(path => path.includes(`/charts/${code}?`)))).toBe(true)
-  const ledgerWindow = `?from=2026-01-01T00:00:00Z&to=${new Date().toISOString().slice(0, 19)}Z`
-  const promisedIn = async (url: string) => {
-    const { data } = (await client(url, filled.key)('GET', `/v4/ledger${ledgerWindow}`)).body
-    return Object.fromEntries(data.map(({ kind, promised }: { kind: string; promised: number }) => [kind, promised]))
-  }
-  const promised = await promisedIn(oldApi.url)
-
-  // Traffic from here on, without a pause.
-  let isOver = false
-  const traffic = (async () => {
-    for (let round = 5; !isOver; round++) {
-      await moreLoad(call, load, round)
-      await call('GET', '/v4/events?limit=20')
-      await delay(250)
+test(
+  `an installation of the last release is upgraded while it works: nothing fails, is lost or is done twice (${SECONDS} s side by side, ${ROWS} rows)`,
+  async () => {
+    const former = await checkOutFormer()
+    undo.push(() => former.remove())
+    const { url: DATABASE_URL, pool } = await emptyDatabase()
+    const common = {
+      DATABASE_URL,
+      APP_SECRET: SECRET,
+      DATA_DIR: await folderOf('upgrade'),
+      ALLOW_PRIVATE_NETWORK: 'true',
+      PUBLIC_URL: 'https://perennial.example.org',
     }
-  })()
-  const locks = await watchLocks(pool)
-  const newApi = await start('api')
-  const held = await locks.end()
-  urls = [oldApi.url, newApi.url]
-  const newWorker = await start('worker')
-  await delay(SECONDS * 1_000)
-  // As behind a load balancer: first nobody asks the old process any more, then it stops.
-  urls = [newApi.url]
-  await delay(500)
-  expect([await oldWorker.end(), await oldApi.end()]).toEqual([0, 0])
-  await delay(1_000)
-  isOver = true
-  await traffic
+    const env = (ROLE: string) => ({
+      ...common,
+      ROLE,
+      PORT: '0',
+      BOOTSTRAP_SECRET_KEY: KEY,
+      LEASE_SECONDS: '30',
+      LOG_LEVEL: 'error',
+      RATE_LIMIT_PER_SECOND: '0',
+    })
+    const start = async (role: string, folder?: string): Promise<Running> => {
+      const old = folder && { cwd: folder, script: join(folder, 'start.mjs') }
+      const running = await run({ env: env(role), ...old })
+      undo.push(() => running.end('SIGKILL'))
+      return running
+    }
 
-  console.info(
-    JSON.stringify({ side_by_side_s: SECONDS, events: load.events.size, runs: load.pings.size, slowest_ms: slowest(), locks: held }),
-  )
-  expect(failures).toEqual([])
-  expect(Object.entries(held).filter(([, { ms }]) => ms > LONGEST_LOCK_MS)).toEqual([])
-  await endLoad(call, load)
-  await settled(pool, 300_000, environment)
-  await expectExecutedOnce(pool, call, load, receiver, environment)
-  // Nobody was killed: nothing was sent twice.
-  const ids = receiver.received.filter(({ body }) => body.test !== true).map(({ id }) => id)
-  expect(ids.length).toBe(new Set(ids).size)
+    // The former release, with rows of every kind.
+    const oldApi = await start('api', former.folder)
+    await fillLarge(commandsOf(former, common), DATABASE_URL, ROWS)
+    const oldWorker = await start('worker', former.folder)
+    let urls = [oldApi.url]
+    const { call, failures, slowest } = balanced(() => urls)
+    const filled = await fill(former, common, oldApi.url)
+    console.info(`${former.version} (${former.commit.slice(0, 8)}): ${filled.made.length} operations`, filled.refused)
+    expect(filled.made.length).toBeGreaterThan(55)
+    const receiver = await sink()
+    undo.push(() => receiver.close())
+    await createLoadResources(call, receiver.url)
+    const { environment } = (await pool.query(`select min(id) as environment from environments where kind = 'production'`)).rows[0]
+    const load = noLoad()
+    for (let round = 0; round < 5; round++) await moreLoad(call, load, round)
+    await folded(pool)
 
-  // What was there before is there, and says the same.
-  await folded(pool)
-  const isMoving = (line: string) => moving.has(line.split(': ')[0]!) || MOVING.test(line) || (day !== today() && OF_THE_DAY.test(line))
-  const lost = lostIn(before, await asked(newApi.url)).filter(line => !isMoving(line))
-  expect(lost).toEqual([])
-  expect(await promisedIn(newApi.url)).toEqual(promised)
+    const asked = (url: string) => answersOf(client(url, filled.key), operations)
+    const [before, day] = [await asked(oldApi.url), today()]
+    await delay(1_100)
+    const moving = new Set(lostIn(before, await asked(oldApi.url)).map(line => line.split(': ')[0]!))
+    expect(CHARTS.every(code => Object.keys(before).some(path => path.includes(`/charts/${code}?`)))).toBe(true)
+    const ledgerWindow = `?from=2026-01-01T00:00:00Z&to=${new Date().toISOString().slice(0, 19)}Z`
+    const promisedIn = async (url: string) => {
+      const { data } = (await client(url, filled.key)('GET', `/v4/ledger${ledgerWindow}`)).body
+      return Object.fromEntries(data.map(({ kind, promised }: { kind: string; promised: number }) => [kind, promised]))
+    }
+    const promised = await promisedIn(oldApi.url)
 
-  // What waited before goes on: held deliveries when their receiver is well again, a run when its time comes.
-  const now = client(newApi.url, filled.key)
-  filled.held.receiver.received.length = 0
-  filled.held.receiver.otherwise = OK
-  await must(now, 'POST', `/v4/integrations/${filled.held.id}/status`, { status: 1 })
-  await until('the held deliveries', () => (filled.held.receiver.events().length >= PEOPLE.length ? true : undefined))
-  const people = filled.held.receiver.events().map(({ body }) => body.identity_id)
-  expect(people.sort()).toEqual(PEOPLE.map(({ identity_id }) => identity_id).sort())
-  expect(filled.later.receiver.events()).toEqual([])
-  await advance(client(newApi.url, `test_${filled.key}`), 'P3D')
-  expect(filled.later.receiver.events()).toHaveLength(1)
+    // Traffic from here on, without a pause.
+    let isOver = false
+    const traffic = (async () => {
+      for (let round = 5; !isOver; round++) {
+        await moreLoad(call, load, round)
+        await call('GET', '/v4/events?limit=20')
+        await delay(250)
+      }
+    })()
+    const locks = await watchLocks(pool)
+    const newApi = await start('api')
+    const held = await locks.end()
+    urls = [oldApi.url, newApi.url]
+    const newWorker = await start('worker')
+    await delay(SECONDS * 1_000)
+    // As behind a load balancer: first nobody asks the old process any more, then it stops.
+    urls = [newApi.url]
+    await delay(500)
+    expect([await oldWorker.end(), await oldApi.end()]).toEqual([0, 0])
+    await delay(1_000)
+    isOver = true
+    await traffic
 
-  // Back is refused, once the schema is newer.
-  expect([await newWorker.end(), await newApi.end()]).toEqual([0, 0])
-  const known = newestOf(await knownMigrations())
-  const { rows } = await pool.query(`select max(version) as version from migrations`)
-  expect(rows).toEqual([{ version: known }])
-  await pool.query(`insert into migrations (version, name) values ($1, 'of-a-later-release.sql')`, [known + 1])
-  const back = launch({ env: env('all'), cwd: former.folder, script: join(former.folder, 'start.mjs') })
-  expect([await back.ended, back.output()]).toEqual([
-    1,
-    expect.stringMatching(
-      /^perennial: the database is at version \d+, this program knows version \d+: start the newer program that made it\n$/,
-    ),
-  ])
-}, TIME_LIMIT_MS)
+    console.info(
+      JSON.stringify({ side_by_side_s: SECONDS, events: load.events.size, runs: load.pings.size, slowest_ms: slowest(), locks: held }),
+    )
+    expect(failures).toEqual([])
+    expect(Object.entries(held).filter(([, { ms }]) => ms > LONGEST_LOCK_MS)).toEqual([])
+    await endLoad(call, load)
+    await settled(pool, 300_000, environment)
+    await expectExecutedOnce(pool, call, load, receiver, environment)
+    // Nobody was killed: nothing was sent twice.
+    const ids = receiver.received.filter(({ body }) => body.test !== true).map(({ id }) => id)
+    expect(ids.length).toBe(new Set(ids).size)
+
+    // What was there before is there, and says the same.
+    await folded(pool)
+    const isMoving = (line: string) => moving.has(line.split(': ')[0]!) || MOVING.test(line) || (day !== today() && OF_THE_DAY.test(line))
+    const lost = lostIn(before, await asked(newApi.url)).filter(line => !isMoving(line))
+    expect(lost).toEqual([])
+    expect(await promisedIn(newApi.url)).toEqual(promised)
+
+    // What waited before goes on: held deliveries when their receiver is well again, a run when its time comes.
+    const now = client(newApi.url, filled.key)
+    filled.held.receiver.received.length = 0
+    filled.held.receiver.otherwise = OK
+    await must(now, 'POST', `/v4/integrations/${filled.held.id}/status`, { status: 1 })
+    await until('the held deliveries', () => (filled.held.receiver.events().length >= PEOPLE.length ? true : undefined))
+    const people = filled.held.receiver.events().map(({ body }) => body.identity_id)
+    expect(people.sort()).toEqual(PEOPLE.map(({ identity_id }) => identity_id).sort())
+    expect(filled.later.receiver.events()).toEqual([])
+    await advance(client(newApi.url, `test_${filled.key}`), 'P3D')
+    expect(filled.later.receiver.events()).toHaveLength(1)
+
+    // Back is refused, once the schema is newer.
+    expect([await newWorker.end(), await newApi.end()]).toEqual([0, 0])
+    const known = newestOf(await knownMigrations())
+    const { rows } = await pool.query(`select max(version) as version from migrations`)
+    expect(rows).toEqual([{ version: known }])
+    await pool.query(`insert into migrations (version, name) values ($1, 'of-a-later-release.sql')`, [known + 1])
+    const back = launch({ env: env('all'), cwd: former.folder, script: join(former.folder, 'start.mjs') })
+    expect([await back.ended, back.output()]).toEqual([
+      1,
+      expect.stringMatching(
+        /^perennial: the database is at version \d+, this program knows version \d+: start the newer program that made it\n$/,
+      ),
+    ])
+  },
+  TIME_LIMIT_MS,
+)

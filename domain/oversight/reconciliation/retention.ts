@@ -41,7 +41,10 @@ const RETENTION: readonly Retention[] = [
   { kind: 'mcpTokens', isRealTime: true, drop: dropExpiredTokens },
   { kind: 'mcpGrants', isRealTime: true, drop: dropOldGrants },
   { kind: 'oauthClients', isRealTime: true, drop: dropUnusedClients },
-  { kind: 'automationRuns', drop: (pool, batch, environment, { days }) => dropOldAutomationRuns(pool, batch, environment, days.automationRuns) },
+  {
+    kind: 'automationRuns',
+    drop: (pool, batch, environment, { days }) => dropOldAutomationRuns(pool, batch, environment, days.automationRuns),
+  },
   { kind: 'automationVersions', drop: dropOldVersions },
   { kind: 'deliveries', drop: (pool, batch, environment, { days }) => dropOldDeliveries(pool, batch, environment, days.deliveries) },
   { kind: 'integrations', drop: dropDeletedIntegrations },
@@ -51,7 +54,11 @@ const RETENTION: readonly Retention[] = [
   { kind: 'purchaseAttempts', drop: dropOldAttempts },
   { kind: 'ledgerCounts', drop: compactLedger },
   // Before the tombstones by which unused words are noticed are deleted.
-  { kind: 'words', isRealTime: true, drop: (pool, batch, environment, { isStopping }) => removeUnusedVocabulary(pool, batch, environment, isStopping) },
+  {
+    kind: 'words',
+    isRealTime: true,
+    drop: (pool, batch, environment, { isStopping }) => removeUnusedVocabulary(pool, batch, environment, isStopping),
+  },
   { kind: 'tombstones', isRealTime: true, drop: dropTombstones },
   { kind: 'factGenerations', isRealTime: true, drop: dropOldGenerations },
   { kind: 'causes', drop: dropOldCauses },
