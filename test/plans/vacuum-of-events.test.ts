@@ -32,7 +32,7 @@ test('a vacuum of the log reads what was inserted since the last one, however la
     await insertRows(db, 'events', 1, 31_001, 32_000)
     await db.query('set vacuum_freeze_table_age = 0')
     const frozen = await read()
-    expect(all).toBeGreaterThan(500)
+    expect(all).toBeGreaterThan(400)
     expect([few, frozen].filter(read => read > all / 10)).toEqual([])
   } finally {
     db.release(true)
