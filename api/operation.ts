@@ -4,6 +4,7 @@ import type { BlockCutting } from '../domain/events/blocks.ts'
 import type { AppleAdsEntities } from '../domain/integrations/apple-ads/change.ts'
 import type { IntegrationProbe } from '../domain/integrations/probe.ts'
 import type { Trail } from '../domain/kernel/audit/record.ts'
+import type { RetentionDays } from '../domain/kernel/retention-days.ts'
 import type { Principal } from '../domain/operators/principal.ts'
 import type { ChannelProbe } from '../domain/oversight/alerts/channel-settings.ts'
 import type { Secrets } from '../domain/projects/secrets.ts'
@@ -29,6 +30,7 @@ export type ApiDeps = {
   secrets: Secrets
   publicUrl: string
   unverifiedPurchases: UnverifiedPurchases
+  retention: RetentionDays
   /** Clients of the stores that can be asked about a purchase. */
   verifiers: Verifiers
   metrics: ClaimMetrics

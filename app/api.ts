@@ -103,6 +103,7 @@ export async function serve(config: Config, log: Logger, resources: Resources, {
     checkAnswer,
     publicUrl: config.publicUrl ?? '',
     unverifiedPurchases: config.unverifiedPurchases,
+    retention: config.retention,
     verifiers: storeVerifiers(pool, clients),
     stores: { verifiers: verifiersOf(clients) },
     backtests: backtestTurns(),

@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import type { RateLimit } from '../api/rate-limit.ts'
 import type { ProceedsRates } from '../domain/events/money.ts'
+import type { RetentionDays } from '../domain/kernel/retention-days.ts'
 import { KEY_FORMS } from '../domain/projects/keys.ts'
 import type { UnverifiedPurchases } from '../domain/purchases/verification.ts'
 import type { S3Options } from '../store/files/s3-client.ts'
@@ -15,6 +16,7 @@ import { openIdOptions } from './open-id.ts'
 import { type PoolSizes, poolSizes } from './pool-sizes.ts'
 import { PROCEEDS_RATES_RULE, parseProceedsRates } from './proceeds-rates.ts'
 import { redisServer } from './redis-server.ts'
+import { retentionDays } from './retention-days.ts'
 import { withPresentNames } from './retired-settings.ts'
 import { rootCertificates } from './root-certificates.ts'
 import { withSecretFiles } from './secret-files.ts'
@@ -63,6 +65,8 @@ export type Config = {
   projectRateLimit: RateLimit
   addressRateLimit: RateLimit
   unverifiedPurchases: UnverifiedPurchases
+  /** How long ended rows are kept. */
+  retention: RetentionDays
   /** Outgoing calls may reach private and loopback addresses, and may use `http`. */
   allowPrivateNetwork: boolean
   /** The mail server for environments without an `email` integration. */
@@ -285,6 +289,7 @@ export function readConfig(given: Env): Config {
     mail: smtpUrl && smtpFrom ? { server: smtpServer(smtpUrl), from: smtpFrom } : undefined,
     s3: s3(),
     leaseMs: number('LEASE_SECONDS', 30, 1, 3600) * 1000,
+    retention: retentionDays(number),
     exportPartRows: number('EXPORT_PART_ROWS', 200_000, 1, 10_000_000),
     answerCheckShare: number('ANSWER_CHECK_SHARE', 0.001, 0, 1, false),
     stores: {

@@ -96,7 +96,7 @@ export async function work(
     log,
     ...(metrics && { onOutcome: metrics.outcome }),
   })
-  const housekeeping = startHousekeeping({ pool, log })
+  const housekeeping = startHousekeeping({ pool, log, days: config.retention })
   const statistics = startStatistics(pool, log)
   const watchdog = startWatchdog({ pool, log })
   const factAudit = startFactAudit({ pool, log })

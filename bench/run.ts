@@ -39,6 +39,7 @@ const BENCHES: Record<string, () => Promise<{ bench: () => Promise<Result> }>> =
   fold: () => import('./fold.ts'),
   soak: () => import('./soak.ts'),
   sizing: () => import('./sizing.ts'),
+  vacuum: () => import('./vacuum.ts'),
 }
 
 /** The peers are not dependencies of the product. This installs them from the lockfile when they are first needed. */

@@ -2,6 +2,7 @@ import { partitionOf } from '../domain/durable/log/partition.ts'
 import type { Pool } from '../store/connect.ts'
 import { userId } from '../store/ids.ts'
 import { transaction } from '../store/transaction.ts'
+import { withoutIndexes } from '../test/harness/large-tables.ts'
 import { say, thousands } from './report.ts'
 
 /** Rows of one insert: enough to make the cost of planning small, few enough to sort in memory. */
@@ -85,15 +86,12 @@ export const seedMs = (events: number): number => events * STEP_SECONDS * 1000
 export async function seedEvents(pool: Pool, users: number, from: number, to: number, start: Date = seedStart()): Promise<void> {
   say(`seeding ${thousands(to - from)} events`)
   // Row by row, maintaining the indexes costs more than the rows: ten million would take a quarter of an hour.
-  const { rows: indexes } = await pool.query<{ name: string; definition: string }>(
-    `select indexname as name, indexdef as definition from pg_indexes where tablename = 'events' and schemaname = 'public' and indexname <> 'events_pkey'`,
-  )
-  for (const { name } of indexes) await pool.query(`drop index ${name}`)
-  for (let n = from; n < to; n += SLICE) {
-    const last = Math.min(n + SLICE, to) - 1
-    await transaction(pool, tx => tx.query(INSERT, [n, last, start, STEP_SECONDS, users]))
-  }
-  for (const { definition } of indexes) await pool.query(definition)
+  await withoutIndexes(pool, 'events', async () => {
+    for (let n = from; n < to; n += SLICE) {
+      const last = Math.min(n + SLICE, to) - 1
+      await transaction(pool, tx => tx.query(INSERT, [n, last, start, STEP_SECONDS, users]))
+    }
+  })
   await pool.query('vacuum (analyze) events')
   await pool.query('vacuum (analyze) users')
   // The dirty pages of the seed must not be written during a measurement.

@@ -10,6 +10,12 @@ import { statementsOf } from './sql-statements.ts'
  */
 const LOCK_MS = 500
 const PATIENCE_MS = 600_000
+/**
+ * Autovacuum ends its work on a table for whoever has waited for it for `deadlock_timeout`, by default a second: longer than a migration waits. So a
+ * migration that got no lock asks in a mode for which no reader and no writer waits, and then tries again. A vacuum of a large table takes longer
+ * than all the patience.
+ */
+const AUTOVACUUM_MS = 3_000
 /** So much of one attempt counts as a wait: an index may be built for an hour before it meets a deadlock. */
 const MOST_OF_ATTEMPT_MS = 10_000
 const [SHORTEST_PAUSE_MS, LONGEST_PAUSE_MS] = [100, 2_000]
@@ -29,6 +35,7 @@ export type ApplyOptions = { log?: (message: string) => void; lockMs?: number; p
 const isOnline = ({ sql }: Migration): boolean => /^-- online\b/.test(sql)
 
 const CONCURRENTLY = /\b(create (?:unique )?index|drop index) concurrently\b/gi
+const ALTERED = /\balter table (?:if exists )?(?:only )?(?:public\.)?"?(\w+)/gi
 const NEW_INDEX = /^create (?:unique )?index concurrently (?:if not exists )?"?(\w+)"? on\b/i
 
 const recorded = (db: Tx, { version, name }: Migration) =>
@@ -73,7 +80,7 @@ async function applyOnline(db: Tx, migration: Migration, lockMs: number, options
       const isConcurrent = new RegExp(CONCURRENTLY.source, 'i').test(statement)
       await db.query(`set lock_timeout = ${isConcurrent ? 0 : lockMs}`)
       if (isConcurrent) options.log?.(`${migration.name}: ${statement.split(/\s+on\s/i)[0]}`)
-      await attempt(db, migration, isConcurrent ? Number.POSITIVE_INFINITY : DEADLOCKS, async () => {
+      await attempt(db, { ...migration, sql: statement }, isConcurrent ? Number.POSITIVE_INFINITY : DEADLOCKS, async () => {
         if (!(await isBuilt(db, NEW_INDEX.exec(statement)?.[1]))) await db.query(statement)
       })
     }
@@ -104,10 +111,26 @@ async function inTransaction(db: Tx, work: () => Promise<void>): Promise<void> {
   }
 }
 
+/** Makes autovacuum leave the tables that the text alters. Whatever else holds such a lock (an index under construction) keeps it. */
+async function endAutovacuum(db: Tx, sql: string): Promise<void> {
+  const { rows } = await db.query<{ name: string }>(
+    `select distinct c.oid::regclass::text as name from pg_class c join pg_locks l on l.relation = c.oid and l.granted
+     where c.relnamespace = 'public'::regnamespace and c.relname = any ($1) and l.mode = 'ShareUpdateExclusiveLock'`,
+    [[...sql.matchAll(ALTERED)].map(([, name]) => name!.toLowerCase())],
+  )
+  for (const { name } of rows)
+    await inTransaction(db, async () => {
+      await db.query(`set local lock_timeout = ${AUTOVACUUM_MS}`)
+      await db.query(`lock table ${name} in share update exclusive mode`)
+    }).catch(error => {
+      if (!isLockTimeout(error)) throw error
+    })
+}
+
 /** Tries again what fails for a lock; all that one call returns shares one patience. `most`: so many deadlocks are a failure. */
 function patiently({ log, patienceMs = PATIENCE_MS, signal }: ApplyOptions) {
   let waitedMs = 0
-  return async (db: Tx, { name }: Migration, most: number, work: () => Promise<void>): Promise<void> => {
+  return async (db: Tx, { name, sql }: Migration, most: number, work: () => Promise<void>): Promise<void> => {
     let deadlocks = 0
     for (let attempt = 1; ; attempt++) {
       signal?.throwIfAborted()
@@ -120,6 +143,7 @@ function patiently({ log, patienceMs = PATIENCE_MS, signal }: ApplyOptions) {
         waitedMs += Math.min(MOST_OF_ATTEMPT_MS, performance.now() - begin)
         if (waitedMs > patienceMs) throw new SchemaRefused(await refusalOf(db, name, patienceMs), { cause: error })
         if (isLock && attempt === 1) log?.(`${name} waits for a lock`)
+        if (isLock) await endAutovacuum(db, sql)
         if (deadlocks === 1 && most > DEADLOCKS) log?.(`${name}: an older process waits for the migration: stop it`)
         const pauseMs = Math.min(LONGEST_PAUSE_MS, SHORTEST_PAUSE_MS * attempt)
         await delay(pauseMs, undefined, signal && { signal })

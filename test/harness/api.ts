@@ -15,6 +15,7 @@ import { type Replicas, replicasOf } from '../../domain/analytics/figures/replic
 import { backtestTurns } from '../../domain/automations/backtest/turns.ts'
 import { blockCutting } from '../../domain/events/blocks.ts'
 import { type ProceedsRates, proceedsRates } from '../../domain/events/money.ts'
+import { RETENTION_DAYS, type RetentionDays } from '../../domain/kernel/retention-days.ts'
 import { createProject } from '../../domain/projects/create.ts'
 import { type Secrets, secretsFrom } from '../../domain/projects/secrets.ts'
 import type { UnverifiedPurchases, Verifiers } from '../../domain/purchases/verification.ts'
@@ -112,6 +113,7 @@ export type TestApiOptions = {
   leaseMs?: number
   partRows?: number
   unverifiedPurchases?: UnverifiedPurchases
+  retention?: RetentionDays
   verifiers?: Partial<Verifiers>
   /** Who checks the notifications of stores. */
   stores?: NotificationDeps['stores']
@@ -268,6 +270,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     drawing: options.drawing ?? NO_DRAWING,
     mcpOrigins: ['https://assistant.example.org'],
     unverifiedPurchases: options.unverifiedPurchases ?? ('secret' as const),
+    retention: options.retention ?? RETENTION_DAYS,
     verifiers: { ...storeVerifiers(pool, reached.stores), ...options.verifiers },
     stores: options.stores ?? { verifiers: options.reachStores ? verifiersOf(reached.stores) : {} },
     backtests: backtestTurns(),

@@ -22,7 +22,7 @@ const targetsOf = (page: string): string[] =>
   )
 
 test('the page about configuration names every variable that the product reads, and no other', () => {
-  const files = ['config', 'open-id', 'pool-sizes', 'trace-options', 'database-addresses', 'redis-server']
+  const files = ['config', 'open-id', 'pool-sizes', 'retention-days', 'trace-options', 'database-addresses', 'redis-server']
   const sources = files.map(name => read(`app/${name}.ts`)).join()
   const known = new Set([...sources.matchAll(/'(CONSOLE|HOST|PORT|ROLE|[A-Z][A-Z0-9]*_[A-Z0-9_]+)'/g)].map(([, name]) => name))
   const rows = read('docs/configuration.md')

@@ -25,9 +25,10 @@ afterAll(async () => {
 
 const integrations = CONSUMERS.find(({ name }) => name === 'integrations')!
 const read = (perPartition: number) => consumeBatch(api.pool, integrations, environment, { partitions: 64, perPartition })
-const replayMissing = (events: string[] | null) => {
+const replayMissing = (events: string[] | null, days = 30) => {
   const [from, to] = [-3_600_000, 3_600_000].map(ms => new Date(Date.now() + ms).toISOString()) as [string, string]
-  return transaction(api.pool, tx => replayDeliveries(tx, environment, made.id, { id: 'rpl_any', from, to, events, statuses: ['missing'] }))
+  const replay = { id: 'rpl_any', from, to, events, statuses: ['missing' as const], days }
+  return transaction(api.pool, tx => replayDeliveries(tx, environment, made.id, replay))
 }
 const names = async () => (await made.deliveries()).map(({ event_name }) => event_name)
 
@@ -51,4 +52,15 @@ test('an event that was read and not taken is missing, whatever the consumer has
   expect(await replayMissing(null)).toBe(1)
   await read(64)
   expect(await names()).toEqual(['a', 'b', 'c', 'd', 'e', 'f'])
+})
+
+test('an event from before the oldest deliveries that are kept is not missing: its delivery may have been removed', async () => {
+  const settings = { url: made.receiver.url, sandbox_url: made.receiver.url }
+  await must(call, 'PUT', `/v4/integrations/${made.id}/config`, { settings, events: ['a'] })
+  await post(call, { event_name: 'g' })
+  await read(64)
+  await must(call, 'PUT', `/v4/integrations/${made.id}/config`, { settings, events: ['*'] })
+  await api.pool.query(`update environments set clock_offset = clock_offset + interval '3 days' where id = $1`, [environment])
+  expect(await replayMissing(null, 2)).toBe(0)
+  expect(await replayMissing(null, 4)).toBe(1)
 })

@@ -87,7 +87,7 @@ test('a window with more than one request sends is refused with 422, and nothing
   const from = new Date(Date.parse(to) - 24 * 3_600_000).toISOString()
   const most = (count: number, ...statuses: ('delivered' | 'missing')[]) =>
     transaction(api.pool, tx =>
-      replayDeliveries(tx, rows[0].environment, made.id, { id: 'rpl_any', from, to, events: null, statuses }, count),
+      replayDeliveries(tx, rows[0].environment, made.id, { id: 'rpl_any', from, to, events: null, statuses, days: 30 }, count),
     )
   const refused = { code: 'replay_limit_exceeded', details: [{ field: 'to' }] }
   await expect(most(1, 'delivered')).rejects.toMatchObject(refused)

@@ -54,3 +54,9 @@ export async function checkOutFormer(): Promise<CheckedOut> {
   else await run('npm', ['ci'], { cwd: folder, maxBuffer: 2 ** 26 })
   return { ...release, folder, remove: () => rm(folder, { recursive: true, force: true }) }
 }
+
+/** The command line of the release. */
+export const commandsOf =
+  ({ folder }: CheckedOut, env: Record<string, string>) =>
+  async (...args: string[]): Promise<string> =>
+    (await run(process.execPath, [join(folder, 'start.mjs'), 'cli', ...args], { env: { ...process.env, ...env } })).stdout

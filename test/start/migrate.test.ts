@@ -1,10 +1,11 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, inject, onTestFinished, test } from 'vitest'
 import { applyMigration, applyMigrations } from '../../store/apply-migration.ts'
 import { migrate } from '../../store/migrate.ts'
 import { takeMigrationLock } from '../../store/migration-lock.ts'
 import { SchemaRefused } from '../../store/schema-history.ts'
 import { transaction } from '../../store/transaction.ts'
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts'
+import { executeAll } from '../harness/superuser.ts'
 import { until } from '../harness/until.ts'
 
 async function place() {
@@ -49,6 +50,26 @@ test('a migration that gets no lock at all ends with the line that says who has 
   )
   expect(await isRecorded(database)).toBe(false)
 })
+
+/** Nobody else locks the table so. */
+const VACUUMED = `select 1 from pg_locks where relation = 'grown'::regclass and mode = 'ShareUpdateExclusiveLock' and granted`
+
+test('autovacuum leaves a table that a migration waits for', async () => {
+  const { database, connections } = await place()
+  const [newer, writer] = connections
+  const server = (...statements: string[]) => executeAll(inject('embedded').superuser, [...statements, 'select pg_reload_conf()'])
+  await server(`alter system set autovacuum_naptime = '1s'`)
+  onTestFinished(() => server('alter system reset autovacuum_naptime'))
+  // A tenth of a second for each page: minutes for the table.
+  await writer.query(`create table grown (n int, text text)
+    with (autovacuum_vacuum_insert_threshold = 0, autovacuum_vacuum_cost_delay = 100, autovacuum_vacuum_cost_limit = 1)`)
+  await writer.query(`insert into grown select n, repeat('x', 1000) from generate_series(1, 10000) n`)
+  await until('autovacuum is at work', async () => ((await database.pool.query(VACUUMED)).rowCount === 0 ? undefined : true), 120_000)
+  await applyMigration(newer, later('alter table grown add column later text'), { patienceMs: 30_000 })
+  expect(await isRecorded(database)).toBe(true)
+  const { rows } = await database.pool.query(`select last_autovacuum from pg_stat_user_tables where relname = 'grown'`)
+  expect(rows).toEqual([{ last_autovacuum: null }])
+}, 180_000)
 
 const ONLINE = `-- online
 -- Two indexes; one is there already.

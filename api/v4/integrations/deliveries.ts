@@ -12,7 +12,7 @@ import type { Input } from '../../../schemas/operation-types.ts'
 import type { Tx } from '../../../store/connect.ts'
 import { orderedId } from '../../../store/ids.ts'
 import { traceIdOf } from '../../../store/tracing.ts'
-import { expensiveRead, inTransaction, onPool, planned } from '../../operation.ts'
+import { type ApiDeps, expensiveRead, inTransaction, onPool, planned } from '../../operation.ts'
 import { cursorPage, restartedHeader } from '../../pagination.ts'
 import { open } from './start.ts'
 
@@ -98,15 +98,15 @@ function slugsOf(types: string[]): string[] {
   return slugs as string[]
 }
 
-type Replaying = Input<'v4ReplayIntegrationDeliveries'> & { trail: Trail; tx: Tx }
+type Replaying = Input<'v4ReplayIntegrationDeliveries'> & { trail: Trail; deps: Pick<ApiDeps, 'retention'>; tx: Tx }
 
 /** The replay, recorded with the number of deliveries that `send` gives. */
-async function replay({ path, body, trail, tx }: Replaying, id: string | null, send: (replay: Replay) => Promise<number>) {
+async function replay({ path, body, trail, deps, tx }: Replaying, id: string | null, send: (replay: Replay) => Promise<number>) {
   const { from, to, events, status: statuses = ['failed' as const] } = body
   const length = micros(to) - micros(from)
   if (length <= 0) throw invalidField('to', 'must be later than from')
   if (length > MAX_WINDOW_MICROS) throw invalidField('to', 'must be at most 31 days after from')
-  const matched = await send({ id: id ?? '', from, to, events: events ? slugsOf(events) : null, statuses })
+  const matched = await send({ id: id ?? '', from, to, events: events ? slugsOf(events) : null, statuses, days: deps.retention.deliveries })
   await audit(tx, trail, {
     resource: 'integration_replay',
     id: path.integration_id,

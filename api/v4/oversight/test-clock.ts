@@ -54,7 +54,7 @@ export const v4AdvanceTestClock = planned(
     const [before, counted] = [await readClock(pool, environment), await finalCounts(pool, environment)]
     // In a transaction of its own, before the clock advances: an advance that exceeds its time limit has advanced the clock, too.
     await transaction(pool, own => audit(own, trail, advanced(before, target)))
-    await advanceClock(environment, target, { pool, beat: () => tx.query('select 1') })
+    await advanceClock(environment, target, { pool, beat: () => tx.query('select 1'), days: deps.retention })
     const drained = drainedSince(counted, await finalCounts(pool, environment))
     return { body: { ...shown(await readClock(pool, environment)), drained } }
   }),

@@ -5,8 +5,6 @@ import type { Environment } from '../../kernel/environment.ts'
 import { forgetRetrying } from './retrying.ts'
 import { automationsWithRuns, forgetUnsuccessful } from './run.ts'
 
-const KEPT_DAYS = 90
-
 // now() and not clock_timestamp(): only a stable time can be an index condition. The scan goes by creation, which is indexed by automation:
 // a run that ended late is skipped until its time has come. The condition is checked again on the locked row.
 const DROP = `
@@ -45,13 +43,15 @@ with old as materialized (
 select count(*)::int as dropped from gone`
 
 /**
- * Removes runs, with their steps, 90 days after their end by the clock of their environment; at most `batch` at once. The runs still
+ * Removes runs, with their steps, so many days after their end by the clock of their environment; at most `batch` at once. The runs still
  * count: in the ledger, and, if they had started, against `frequency`.
  */
-export async function dropOldAutomationRuns(db: Db, batch: number, environment: Environment | null): Promise<number> {
-  const { rows } = await db.query<{ dropped: number }>(DROP, [KEPT_DAYS, batch, environment])
+export async function dropOldAutomationRuns(db: Db, batch: number, environment: Environment | null, days: number): Promise<number> {
+  const { rows } = await db.query<{ dropped: number }>(DROP, [days, batch, environment])
   return rows[0]!.dropped
 }
+
+const VERSION_DAYS = 90
 
 // A version that a run is pinned to has that run in the list of its automation, with a creation before the version was superseded; a
 // transaction that read the former version may create its run a little later. The oldest run decides: that is one look in the index, and a
@@ -78,6 +78,6 @@ where v.environment = l.environment and v.automation_id = l.automation_id and v.
  * pinned to; at most `batch` at once.
  */
 export async function dropOldVersions(db: Db, batch: number, environment: Environment | null): Promise<number> {
-  const { rowCount } = await db.query(DROP_VERSIONS, [KEPT_DAYS, batch, environment])
+  const { rowCount } = await db.query(DROP_VERSIONS, [VERSION_DAYS, batch, environment])
   return rowCount ?? 0
 }

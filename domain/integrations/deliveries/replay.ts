@@ -13,10 +13,20 @@ import { idleOrderingKeys, insertOrderingKeys, type OrderingKey, scheduleNext } 
 import { requireCreated } from './require-created.ts'
 
 /** `id`: the id of the replay. `events`: slugs; null: all. The window [from, to) is compared with the time at which an event was received. */
-export type Replay = { id: string; from: string; to: string; events: string[] | null; statuses: ('delivered' | 'failed' | 'missing')[] }
+export type Replay = {
+  id: string
+  from: string
+  to: string
+  events: string[] | null
+  statuses: ('delivered' | 'failed' | 'missing')[]
+  /** For how many days deliveries are kept. */
+  days: number
+}
 
 /** Deliveries of one request: a replay is one transaction, and all of its deliveries are in memory. */
 const MAX_DELIVERIES = 100_000
+/** How far back events without a delivery are looked for. */
+const MISSING_DAYS = 30
 /** Events that one fetch reads. */
 const PAGE = 10_000
 
@@ -51,7 +61,7 @@ async function findEnded(tx: Tx, environment: Environment, integration: number, 
   return rows
 }
 
-// At most 30 days back, and no further than the integration's first activation: the log has earlier events, but the integration never took
+// At most 30 days back, no further than deliveries are kept (one that was removed would be sent again), and no further than the integration's first activation: the log has earlier events, but the integration never took
 // them. Within a partition the times of receipt never decrease, so the window is a range of offsets. It ends before the consumer's offset:
 // events that the consumer has not read are not missing, and if they were sent now they would overtake earlier events of the same user.
 const MISSING = `declare missing no scroll cursor for
@@ -60,7 +70,7 @@ const MISSING = `declare missing no scroll cursor for
     where consumer = 'integrations' and environment = $1 and partition = p.partition limit 1) c
   cross join lateral (select
     greatest(($2::bigint[])[p.partition + 1],
-      offset_at($1, p.partition::smallint, greatest(date_trunc('second', $3::timestamptz), environment_now($1) - interval '30 days'))) as first,
+      offset_at($1, p.partition::smallint, greatest(date_trunc('second', $3::timestamptz), environment_now($1) - make_interval(days => $7)))) as first,
     least(c.next_offset, offset_at($1, p.partition::smallint, date_trunc('second', $4::timestamptz))) as until) w
   cross join lateral (
     select partition, log_offset, id, name, user_id, platform from events
@@ -74,7 +84,7 @@ type Missing = { partition: number; log_offset: number; id: string; name: string
 async function findMissing(tx: Tx, environment: Environment, integration: Integration, replay: Replay, most: number): Promise<Missing[]> {
   const { slug, number, from_offsets } = integration
   if (!replay.statuses.includes('missing') || !takesEvents(slug) || from_offsets === null) return []
-  await tx.query(MISSING, [environment, from_offsets, replay.from, replay.to, replay.events, number])
+  await tx.query(MISSING, [environment, from_offsets, replay.from, replay.to, replay.events, number, Math.min(MISSING_DAYS, replay.days)])
   const isSelected = eventFilter(integration)
   const found: Missing[] = []
   // The window may have any number of events that the integration does not take.

@@ -5,8 +5,6 @@ import { addToLedgerHistory } from '../../durable/ledger-history/history.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import { deleteUnusedKeys, type OrderingKey } from './ordering-key.ts'
 
-const KEPT_DAYS = 30
-
 // A replay may open a delivery again while this statement waits for the row: the condition is checked again under the lock. A run that has
 // not read the result yet (its automation is paused) finds it in its own step, which still waits. The step's row is locked after the
 // delivery, as in the transaction of the step.
@@ -41,16 +39,18 @@ select count(*)::int as dropped, coalesce((
 from deleted`
 
 /**
- * Deletes deliveries 30 days after their end, by the clock of their environment; at most `batch` at once. The ledger still counts them.
+ * Deletes deliveries so many days after their end, by the clock of their environment; at most `batch` at once. The ledger still counts them.
  * An ordering key goes with its last delivery.
  */
-export const dropOldDeliveries = (pool: Pool, batch: number, environment: Environment | null): Promise<number> =>
+export const dropOldDeliveries = (pool: Pool, batch: number, environment: Environment | null, days: number): Promise<number> =>
   transaction(pool, async tx => {
-    const { rows } = await tx.query<{ dropped: number; keys: OrderingKey[] }>(DROP, [KEPT_DAYS, batch, environment])
+    const { rows } = await tx.query<{ dropped: number; keys: OrderingKey[] }>(DROP, [days, batch, environment])
     const { dropped, keys } = rows[0]!
     await deleteUnusedKeys(tx, keys)
     return dropped
   })
+
+const DELETED_DAYS = 30
 
 const DROP_DELETED = `
 with old as materialized (
@@ -76,7 +76,7 @@ delete from ordering_keys where ctid = any (array(
 
 /** Removes deleted integrations 30 days after their deletion, as soon as none of their deliveries is left; at most `batch` at once. */
 export async function dropDeletedIntegrations(db: Db, batch: number, environment: Environment | null): Promise<number> {
-  const values = [KEPT_DAYS, batch, environment]
+  const values = [DELETED_DAYS, batch, environment]
   const keys = await db.query(DROP_KEYS, values)
   const integrations = await db.query(DROP_DELETED, values)
   return (keys.rowCount ?? 0) + (integrations.rowCount ?? 0)

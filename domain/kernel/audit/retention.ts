@@ -1,8 +1,6 @@
 import type { Db } from '../../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 
-const KEPT_DAYS = 400
-
 /** Workers that remove the same entries at the same time do not wait for each other. */
 const dropEntries = (old: string) => `
   with old as materialized (select a.id from ${old} limit $2), locked as materialized (
@@ -11,15 +9,15 @@ const dropEntries = (old: string) => `
   delete from audit_log where id = any (array(select id from locked))`
 
 /**
- * Removes entries that are older than 400 days by the clock of their environment (those of a project by real time); at most `batch` at
+ * Removes entries that are older than so many days by the clock of their environment (those of a project by real time); at most `batch` at
  * once. now() and not clock_timestamp(): only a stable time can be looked up in an index.
  */
-export async function dropOldAudit(db: Db, batch: number, environment: Environment | null = null): Promise<number> {
+export async function dropOldAudit(db: Db, batch: number, environment: Environment | null, days: number): Promise<number> {
   const ofEnvironments = await db.query(
     dropEntries(`environments e cross join lateral (
        select id from audit_log where environment = e.id and created_at < now() + e.clock_offset - make_interval(days => $1)
        order by created_at limit $2) a where $3::int is null or e.id = $3`),
-    [KEPT_DAYS, batch, environment],
+    [days, batch, environment],
   )
   const dropped = ofEnvironments.rowCount ?? 0
   if (environment !== null) return dropped
@@ -27,7 +25,7 @@ export async function dropOldAudit(db: Db, batch: number, environment: Environme
     dropEntries(`projects p cross join lateral (
        select id from audit_log where environment is null and project = p.id and created_at < now() - make_interval(days => $1)
        order by created_at limit $2) a`),
-    [KEPT_DAYS, batch - dropped],
+    [days, batch - dropped],
   )
   return dropped + (ofProjects.rowCount ?? 0)
 }

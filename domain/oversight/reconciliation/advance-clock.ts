@@ -6,6 +6,7 @@ import { beginTurns, endTurns, giveTurn, type TurnJob } from '../../durable/jobs
 import { LEDGER_KINDS, type LedgerKind } from '../../durable/ledger-history/history.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import { invalidField, Refusal } from '../../kernel/refusal.ts'
+import type { RetentionDays } from '../../kernel/retention-days.ts'
 import { dropExpired } from './retention.ts'
 import { TIMERS } from './timers.ts'
 
@@ -35,6 +36,7 @@ type AdvanceOptions = {
   /** Keeps the transaction that has the lock alive. */
   beat: () => Promise<unknown>
   limitMs?: number
+  days?: RetentionDays
 }
 
 /** Real time for one advance. The next advance continues with what is left. */
@@ -58,7 +60,7 @@ const TIMER_KINDS = TIMERS.map(({ kind }) => kind)
 export async function advanceClock(
   environment: Environment,
   target: string,
-  { pool, beat, limitMs = LIMIT_MS }: AdvanceOptions,
+  { pool, beat, limitMs = LIMIT_MS, days }: AdvanceOptions,
 ): Promise<void> {
   const until = performance.now() + limitMs
   const drain = () => drainInstant(environment, pool, beat, until)
@@ -78,7 +80,7 @@ export async function advanceClock(
     await drain()
     await foldAll()
     // When the time is over, the housekeeping of the workers removes the rest.
-    await dropExpired(pool, { environment, beat, isStopping: () => performance.now() > until })
+    await dropExpired(pool, { days, environment, beat, isStopping: () => performance.now() > until })
   } finally {
     // A failure of the database has an error of its own, and turns end by themselves.
     await endTurns(pool, environment).catch(() => {})

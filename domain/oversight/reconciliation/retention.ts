@@ -11,6 +11,7 @@ import { dropDeletedIntegrations, dropOldDeliveries } from '../../integrations/d
 import { dropOldAudit } from '../../kernel/audit/retention.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import { dropOldAnswers } from '../../kernel/idempotent-answers.ts'
+import { RETENTION_DAYS, type RetentionDays } from '../../kernel/retention-days.ts'
 import { dropUnusedClients } from '../../operators/grants/clients.ts'
 import { dropExpiredTokens, dropOldCalls, dropOldGrants } from '../../operators/mcp-calls/retention.ts'
 import { dropOldAttempts } from '../../purchases/attempts/attempt.ts'
@@ -18,37 +19,46 @@ import { dropOldNotifications } from '../../purchases/store-inbox/pending.ts'
 import { dropDeletedReports, dropOldReportRuns } from '../../reporting/reports/retention.ts'
 import { dropOldAlerts } from '../alerts/alert.ts'
 
+type Dropping = { days: RetentionDays; isStopping: () => boolean }
+
 /**
  * Rows that are kept for a time. `drop` removes at most `batch` of the expired ones, of all environments or of one, and returns their
- * number. `isRealTime`: the time is real time, so the test clock of a sandbox does not change it. Only a long `drop` checks `isStopping`.
+ * number. `days`: what the operator has chosen. `isRealTime`: the time is real time, so the test clock of a sandbox does not change it. Only a long `drop` checks `isStopping`.
  */
 type Retention = {
   kind: string
   isRealTime?: boolean
-  drop(pool: Pool, batch: number, environment: Environment | null, isStopping: () => boolean): Promise<number>
+  drop(pool: Pool, batch: number, environment: Environment | null, { days, isStopping }: Dropping): Promise<number>
 }
 
-/** Everything that is kept for a time; how long stands beside each `drop`. The files of exports have a run of their own that removes them. */
+/** Everything that is kept for a time; how long stands beside each `drop`, or in the `days`. The files of exports have a run of their own that removes them. */
 const RETENTION: readonly Retention[] = [
   { kind: 'idempotentAnswers', isRealTime: true, drop: dropOldAnswers },
   { kind: 'workflowRuns', drop: dropOldRuns },
   { kind: 'alerts', drop: dropOldAlerts },
-  { kind: 'auditEntries', drop: dropOldAudit },
+  { kind: 'auditEntries', drop: (pool, batch, environment, { days }) => dropOldAudit(pool, batch, environment, days.auditLog) },
   { kind: 'mcpCalls', isRealTime: true, drop: dropOldCalls },
   { kind: 'mcpTokens', isRealTime: true, drop: dropExpiredTokens },
   { kind: 'mcpGrants', isRealTime: true, drop: dropOldGrants },
   { kind: 'oauthClients', isRealTime: true, drop: dropUnusedClients },
-  { kind: 'automationRuns', drop: dropOldAutomationRuns },
+  {
+    kind: 'automationRuns',
+    drop: (pool, batch, environment, { days }) => dropOldAutomationRuns(pool, batch, environment, days.automationRuns),
+  },
   { kind: 'automationVersions', drop: dropOldVersions },
-  { kind: 'deliveries', drop: dropOldDeliveries },
+  { kind: 'deliveries', drop: (pool, batch, environment, { days }) => dropOldDeliveries(pool, batch, environment, days.deliveries) },
   { kind: 'integrations', drop: dropDeletedIntegrations },
-  { kind: 'reportRuns', drop: dropOldReportRuns },
+  { kind: 'reportRuns', drop: (pool, batch, environment, { days }) => dropOldReportRuns(pool, batch, environment, days.reportRuns) },
   { kind: 'reports', drop: dropDeletedReports },
   { kind: 'pendingScreens', drop: dropExpiredScreens },
   { kind: 'purchaseAttempts', drop: dropOldAttempts },
   { kind: 'ledgerCounts', drop: compactLedger },
   // Before the tombstones by which unused words are noticed are deleted.
-  { kind: 'words', isRealTime: true, drop: removeUnusedVocabulary },
+  {
+    kind: 'words',
+    isRealTime: true,
+    drop: (pool, batch, environment, { isStopping }) => removeUnusedVocabulary(pool, batch, environment, isStopping),
+  },
   { kind: 'tombstones', isRealTime: true, drop: dropTombstones },
   { kind: 'factGenerations', isRealTime: true, drop: dropOldGenerations },
   { kind: 'causes', drop: dropOldCauses },
@@ -60,6 +70,8 @@ const RETENTION: readonly Retention[] = [
 const BATCH = 10_000
 
 export type DropOptions = {
+  /** Absent: the days of an installation without settings. */
+  days?: RetentionDays | undefined
   batch?: number | undefined
   isStopping?: (() => boolean) | undefined
   /** Called after each batch. */
@@ -75,7 +87,7 @@ export type DropOptions = {
  * fails ends its turns and stops no other. Resolves to how many rows of each kind.
  */
 export async function dropExpired(pool: Pool, options: DropOptions = {}): Promise<Record<string, number>> {
-  const { batch = BATCH, isStopping = () => false, environment = null, beat, onFailure } = options
+  const { days = RETENTION_DAYS, batch = BATCH, isStopping = () => false, environment = null, beat, onFailure } = options
   const dropped: Record<string, number> = {}
   const failures: unknown[] = []
   let left = RETENTION.filter(({ isRealTime }) => environment === null || !isRealTime)
@@ -86,7 +98,7 @@ export async function dropExpired(pool: Pool, options: DropOptions = {}): Promis
       if (isStopping()) return dropped
       const { kind, drop } = retention
       try {
-        const count = await drop(pool, batch, environment, isStopping)
+        const count = await drop(pool, batch, environment, { days, isStopping })
         dropped[kind]! += count
         if (count >= batch) more.push(retention)
       } catch (error) {

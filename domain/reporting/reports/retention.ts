@@ -2,8 +2,6 @@ import type { Db } from '../../../store/connect.ts'
 import { addToLedgerHistory } from '../../durable/ledger-history/history.ts'
 import type { Environment } from '../../kernel/environment.ts'
 
-const KEPT_DAYS = 400
-
 // A resend may start a run again while this statement waits for the row: the condition is checked again under the lock.
 const DROP = `
 with old as materialized (
@@ -24,11 +22,11 @@ with old as materialized (
 select count(*)::int as dropped from deleted`
 
 /**
- * Deletes runs of reports 400 days after their end, by the clock of their environment; at most `batch` at once. The ledger still counts the
+ * Deletes runs of reports so many days after their end, by the clock of their environment; at most `batch` at once. The ledger still counts the
  * slots.
  */
-export async function dropOldReportRuns(db: Db, batch: number, environment: Environment | null): Promise<number> {
-  const { rows } = await db.query<{ dropped: number }>(DROP, [KEPT_DAYS, batch, environment])
+export async function dropOldReportRuns(db: Db, batch: number, environment: Environment | null, days: number): Promise<number> {
+  const { rows } = await db.query<{ dropped: number }>(DROP, [days, batch, environment])
   return rows[0]!.dropped
 }
 
