@@ -15,7 +15,7 @@ const TITLES: Record<number, string> = {
   429: 'Too many requests',
 }
 const titleOf = (status: number) =>
-  TITLES[status] ?? (status === 0 || status >= 500 ? 'The service did not answer' : 'This could not be shown')
+  TITLES[status] ?? (status === 0 ? 'The service did not answer' : status >= 500 ? 'The service failed' : 'This could not be shown')
 
 /** A failure where its content would stand: what it is, its code, the request's id to copy, and *Try again*. The rest of the page lives on. */
 export function Fault({ error, retry }: { error: unknown; retry?: (() => unknown) | undefined }) {

@@ -22,7 +22,7 @@ export function Unconverted({ money }: { money: AnalyticsUnconverted | undefined
           )
           .join('; ')}
         {'. '}
-        {t('There is no rate of exchange for these days. They count in counts.')}{' '}
+        {t('There is no rate of exchange for these days. Numbers of transactions have them.')}{' '}
         <a className="link" href="/docs/operating#rates-of-exchange" target="_blank" rel="noreferrer">
           {t('How rates are loaded')}
         </a>

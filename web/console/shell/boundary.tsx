@@ -5,12 +5,21 @@ import { Page } from '../parts/page.tsx'
 import { t } from '../parts/t.ts'
 import { To } from '../parts/to.tsx'
 
+/** What browsers say of a script that is gone: after an upgrade the service has other ones than an open tab asks for. */
+const GONE = /import\w* .*module/i
+
 /** A page that failed to load or to draw. The frame around it lives on. */
-export const Broken = ({ error, reset }: { error: unknown; reset: () => void }) => (
-  <Page title={t('This page failed')}>
-    <Fault error={error} retry={reset} />
-  </Page>
-)
+export const Broken = ({ error, reset }: { error: unknown; reset: () => void }) => {
+  const isGone = GONE.test(String(error))
+  return (
+    <Page title={t('This page failed')}>
+      <Fault
+        error={isGone ? new Error(t('The service is away, or was upgraded since this tab was opened.')) : error}
+        retry={isGone ? () => location.reload() : reset}
+      />
+    </Page>
+  )
+}
 
 export const Missing = () => (
   <Page title={t('No such page')}>

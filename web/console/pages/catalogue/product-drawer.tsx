@@ -84,5 +84,5 @@ const Access = ({ of }: { of: { count: number; has_more: boolean } | undefined }
   of === undefined || (of.count === 0 && !of.has_more) ? (
     <span className="faint">{t('to nobody')}</span>
   ) : (
-    t('by {n} purchases', { n: countText(of) })
+    t(of.count === 1 && !of.has_more ? 'by {n} purchase' : 'by {n} purchases', { n: countText(of) })
   )

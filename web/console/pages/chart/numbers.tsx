@@ -22,11 +22,11 @@ type Props = { question: Question; read: ChartRead; onOpen: (at: number) => void
 
 /** The same numbers as a table: the total first, then the latest bucket. */
 export function Numbers({ question, read, onOpen }: Props) {
-  // The failure is told above, where the drawing would stand.
-  if (read.data === undefined && read.isError) return null
+  // A failure, and that there is nothing, are told above, where the drawing would stand.
+  if (read.data === undefined ? read.isError : pointsOf(read.data).length === 0) return null
   return (
     <Card flush className="numbers">
-      <DataState of={read} shape="table" rows={8} isEmpty={chart => pointsOf(chart).length === 0} empty={null}>
+      <DataState of={read} shape="table" rows={8}>
         {chart => (
           <>
             <Buckets chart={chart} question={question} onOpen={onOpen} />

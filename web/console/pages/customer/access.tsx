@@ -51,7 +51,7 @@ const STORES: Readonly<Record<string, string>> = { appstore: 'App Store', playst
 function Held({ one, take, waits, denied }: { one: UserEntitlement; take: () => void; waits: boolean; denied: string | undefined }) {
   const { id, is_active, source, product, started_at, expires_at } = one
   const isManual = source === 'manual'
-  const origin = isManual ? t('given by hand') : [STORES[source] ?? plain(source), product?.product_id].filter(Boolean).join(', ')
+  const origin = isManual ? t('given, not bought') : [STORES[source] ?? plain(source), product?.product_id].filter(Boolean).join(', ')
   const renew = product?.subscription?.renew_state
   return (
     <li>

@@ -11,6 +11,7 @@ import { Send } from '../../parts/send.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { Time } from '../../parts/time.tsx'
+import { To } from '../../parts/to.tsx'
 import { useGive } from './use-access.ts'
 
 const DAY = 86_400
@@ -51,7 +52,12 @@ export function GiveAccess({ id, view, onClose }: { id: string; view: CustomerDa
           <Empty
             icon="gift"
             title={t('No entitlement is defined')}
-            why={t('An entitlement names what people may use. Define one through the API, then it can be given.')}
+            why={t('An entitlement names what people may use. Make one in the catalogue, then it can be given.')}
+            action={
+              <To to="/catalogue" search={{ tab: 'entitlements' }} className="link">
+                {t('Entitlements of the catalogue')}
+              </To>
+            }
           />
         }
       >

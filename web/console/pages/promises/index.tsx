@@ -85,7 +85,7 @@ function Shown({ ledger, health, curl }: { ledger: Ledger; health: HealthAnswer 
   return (
     <>
       <Sentence ledger={ledger} overdue={ledger.data.reduce((sum, entry) => sum + late(entry), 0)} />
-      <div className="grid half start">
+      <div className="grid half">
         {entries.map(entry => (
           <KindCard key={entry.kind} entry={entry} overdue={late(entry)} />
         ))}
