@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { residentMemory } from './path/memory.ts'
 import { type BareStart, bareStart } from './peers/bare.ts'
 import { median, option, type Result, round, say, table } from './report.ts'
 import { type Resources, withResources } from './resources.ts'
@@ -82,7 +82,7 @@ export async function startOnce(
     })
     void ended.then(() => reject(new Error(`the process ended before it was ready:\n${output}`)))
   })
-  const status = await readFile(`/proc/${child.pid}/status`, 'utf8').catch(() => '')
+  const megabytes = await residentMemory(child.pid!)
   await stop()
-  return { seconds, megabytes: Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024 }
+  return { seconds, megabytes }
 }
