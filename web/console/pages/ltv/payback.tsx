@@ -47,8 +47,8 @@ function verdict({ series }: AnalyticsLtv, cost: number | undefined): string {
   const complete = series.findLast(({ is_complete }) => is_complete)
   if (!found) return t('Not paid back until {label}', { label: series.at(-1)?.label ?? '' })
   if (found.is_complete) return t('Paid back on {label}', { label: found.label })
-  return t('Paid back on {label}, as far as it is known: until {complete} everybody had the time', {
-    label: found.label,
-    complete: complete?.label ?? t('now nowhere'),
-  })
+  const until = complete
+    ? t('everybody has had the time up to {label}', { label: complete.label })
+    : t('somebody has not yet had the time for the first day')
+  return t('Paid back on {label} so far: {until}', { label: found.label, until })
 }
