@@ -4,7 +4,7 @@ import { KoaAdapter } from '@bull-board/koa'
 import { Queue } from 'bullmq'
 import type Koa from 'koa'
 import { kindsKey, queueName, SHARED } from './bullmq.ts'
-import { promptConnection, type RedisServer, settled } from './redis.ts'
+import { outageReason, promptConnection, type RedisServer, settled } from './redis.ts'
 import { type RedisNews, watchRedis } from './redis-watch.ts'
 
 export type BullBoardOptions = Pick<RedisNews, 'onError' | 'onFailure'> & { redis: RedisServer; prefix: string; at: string }
@@ -17,7 +17,7 @@ export type BullBoard = { show: Koa.Middleware; close(): Promise<void> }
  */
 export async function bullBoard({ redis, prefix, at, ...news }: BullBoardOptions): Promise<BullBoard> {
   const connection = promptConnection(redis)
-  const watch = watchRedis(connection, [connection], { ...news, key: kindsKey(prefix) })
+  const watch = watchRedis(connection, [connection], { ...news, key: kindsKey(prefix), explain: error => outageReason(redis, error) })
   const queues = new Map<string, Queue>()
   const adapter = new KoaAdapter()
   adapter.setBasePath(at)

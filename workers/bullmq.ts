@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Queue as Bull, Worker } from 'bullmq'
 import type { Batch } from '../domain/durable/jobs/sweep.ts'
 import { batchIn, type Queue } from './queue.ts'
-import { patientConnection, promptConnection, type RedisServer, settled } from './redis.ts'
+import { outageReason, patientConnection, promptConnection, type RedisServer, settled, WAIT_SECONDS } from './redis.ts'
 import { type RedisNews, type RedisState, watchRedis } from './redis-watch.ts'
 
 /**
@@ -38,7 +38,12 @@ export async function bullmqQueue({ redis, prefix = SHARED.prefix, watchMs, ...n
   const listening = patientConnection(redis)
   const queues = new Map<string, { queue: Bull<Batch>; trimmedAt: number }>()
   const workers: Worker[] = []
-  const watch = watchRedis(announcing, [announcing, listening.connection], { ...news, key: kindsKey(prefix), periodMs: watchMs })
+  const watch = watchRedis(announcing, [announcing, listening.connection], {
+    ...news,
+    key: kindsKey(prefix),
+    periodMs: watchMs,
+    explain: error => outageReason(redis, error),
+  })
 
   const queueOf = (kind: string) => {
     const known = queues.get(kind)
@@ -95,6 +100,7 @@ export async function bullmqQueue({ redis, prefix = SHARED.prefix, watchMs, ...n
         ...shared,
         connection: listening.connection,
         concurrency: CONCURRENCY,
+        drainDelay: WAIT_SECONDS,
         // BullMQ does not repeat the messages that a killed process was handling: the sweep dispatches their jobs again.
         maxStalledCount: 0,
         runRetryDelay: 1_000,

@@ -32,8 +32,11 @@ export type RedisWatch = {
   stop(): Promise<void>
 }
 
-/** `key`: one of the installation. In a cluster the node that has it is asked, and no other one. */
-export type RedisWatchOptions = RedisNews & { key: string; periodMs?: number | undefined }
+/**
+ * `key`: one of the installation. In a cluster the node that has it is asked, and no other one. `explain`: finds what is behind the failure
+ * that `onError` is told.
+ */
+export type RedisWatchOptions = RedisNews & { key: string; periodMs?: number | undefined; explain?: (error: Error) => Promise<Error> }
 
 /**
  * Asks Redis every five seconds whether it works, because one that hangs shows nothing by itself: jobs are found without it. `connections`: their
@@ -42,7 +45,15 @@ export type RedisWatchOptions = RedisNews & { key: string; periodMs?: number | u
 export function watchRedis(
   asked: Connection,
   connections: readonly Connection[],
-  { key, periodMs = PERIOD_MS, onError, onFailure = () => {}, onUp = () => {}, onPolicy = () => {} }: RedisWatchOptions,
+  {
+    key,
+    periodMs = PERIOD_MS,
+    explain = async error => error,
+    onError,
+    onFailure = () => {},
+    onUp = () => {},
+    onPolicy = () => {},
+  }: RedisWatchOptions,
 ): RedisWatch {
   let isUp: boolean | undefined
   let policy: string | null = null
@@ -73,12 +84,13 @@ export function watchRedis(
     onFailure(error)
   }
 
-  function down(error: unknown): void {
+  async function down(error: Error): Promise<void> {
     const why = lastError ?? error
     lastError = undefined
     reported.clear()
-    if (isUp !== false) onError(why)
+    const isNew = isUp !== false
     isUp = false
+    if (isNew) onError(await explain(why))
   }
 
   let looking: ReturnType<typeof periodic> | undefined
@@ -86,11 +98,15 @@ export function watchRedis(
     looking ??= periodic({
       periodMs,
       work: async () => {
-        await asked.exists(key).catch(allowsRefusal)
+        try {
+          await asked.exists(key).catch(allowsRefusal)
+        } catch (error) {
+          return down(error as Error)
+        }
         // Not every user, nor every service, may ask for it.
         up(await memoryOf(asked, key).catch(() => ''))
       },
-      onFailure: down,
+      onFailure: onError,
     })
     looking.begin()
   }

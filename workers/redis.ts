@@ -16,22 +16,31 @@ export type Connection = Redis | Cluster
 
 /** A command that takes longer has failed: the sweep then gives its batches to its own worker. */
 const COMMAND_MS = 1_000
-/** A connection without an answer for this long is dead, whatever TCP says. It is longer than a worker's blocking wait for the next message. */
-const SILENCE_MS = 15_000
+/** A server or sentinel without an answer for this long is gone, whatever TCP says: its machine may be away without a word. */
+const SILENCE_MS = 2 * COMMAND_MS
+/**
+ * How long a worker waits for the next message before it looks again, in seconds. While it waits, only the time that it should take tells that
+ * Redis is gone: a short wait is noticed soon, and costs two commands for each kind of job.
+ */
+export const WAIT_SECONDS = 2
 /** How long a start waits for Redis before it continues without Redis. */
 const START_MS = 1_000
 const LONGEST_PAUSE_MS = 1_000
-/** A sentinel that says nothing for so long is passed over. */
-const SENTINEL_MS = 3_000
-/** A command that finds its node gone is sent again after a tenth of a second: as often as the time limit of a command allows. */
+/** A command of a cluster that finds its node gone looks for the node again, at first for as long as a command may take. */
 const REDIRECTIONS = 10
+const LOOK_AGAIN_MS = COMMAND_MS / REDIRECTIONS
+/**
+ * The same for those that wait for messages, one connection for each kind of job: each look reads who has the 16,384 slots, some milliseconds of
+ * the processor. Ten a second for each would take all of it while a cluster fails over.
+ */
+const WAITING_LOOK_AGAIN_MS = 500
 /** A cluster in which nothing is asked for does not tell that another node has the keys now. */
 const SLOTS_MS = 5_000
 
 const retryStrategy = (times: number): number => Math.min(times * 50, LONGEST_PAUSE_MS)
 
 const COMMON = {
-  connectTimeout: 5_000,
+  connectTimeout: SILENCE_MS,
   keepAlive: 10_000,
   // After a fail-over the former primary refuses to write; the name may resolve to the new primary by now.
   reconnectOnError: (error: Error) => (error.message.startsWith('READONLY') ? (2 as const) : false),
@@ -41,9 +50,10 @@ type Options = Pick<RedisOptions, 'autoResendUnfulfilledCommands' | 'commandTime
   connectionName: string
   socketTimeout: number
   enableOfflineQueue: boolean
+  lookAgainMs: number
 }
 
-function open(server: RedisServer, { enableOfflineQueue, ...rest }: Options): Connection {
+function open(server: RedisServer, { enableOfflineQueue, lookAgainMs, ...rest }: Options): Connection {
   const options = { ...COMMON, ...rest }
   switch (server.is) {
     case 'one': {
@@ -65,7 +75,7 @@ function open(server: RedisServer, { enableOfflineQueue, ...rest }: Options): Co
         sentinelUsername: sentinelLogin.username,
         sentinelPassword: sentinelLogin.password,
         sentinelRetryStrategy: retryStrategy,
-        sentinelCommandTimeout: SENTINEL_MS,
+        sentinelCommandTimeout: SILENCE_MS,
         ...(tls && { tls, sentinelTLS: tls, enableTLSForSentinelMode: true }),
       })
     }
@@ -75,6 +85,8 @@ function open(server: RedisServer, { enableOfflineQueue, ...rest }: Options): Co
         enableOfflineQueue,
         clusterRetryStrategy: retryStrategy,
         maxRedirections: REDIRECTIONS,
+        retryDelayOnFailover: lookAgainMs,
+        retryDelayOnClusterDown: lookAgainMs,
         slotsRefreshInterval: SLOTS_MS,
         redisOptions: { ...options, ...login, ...(tls && { tls }) },
         // The certificates are for the names.
@@ -89,10 +101,11 @@ export const promptConnection = (server: RedisServer): Connection =>
   open(server, {
     connectionName: 'perennial-queue',
     enableOfflineQueue: false,
+    lookAgainMs: LOOK_AGAIN_MS,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     commandTimeout: COMMAND_MS,
-    socketTimeout: 2 * COMMAND_MS,
+    socketTimeout: SILENCE_MS,
   })
 
 /** Resolves when Redis has answered or failed, or after a second. */
@@ -102,20 +115,46 @@ export const settled = (connection: Connection): Promise<unknown> =>
     pause(START_MS, undefined, { ref: false }),
   ])
 
+/**
+ * Why Redis does not work. `error`: what a connection tells. A cluster tells only that none of its nodes has answered; the first one of the
+ * configuration then tells whether it refuses the connection, the certificate or the password.
+ */
+export async function outageReason(server: RedisServer, error: Error): Promise<Error> {
+  if (server.is !== 'cluster') return error
+  const { hosts, login, tls } = server
+  const options = { ...hosts[0], ...login, ...(tls && { tls }), connectTimeout: SILENCE_MS, socketTimeout: SILENCE_MS }
+  const node = new Redis({ ...options, lazyConnect: true, enableReadyCheck: false, retryStrategy: null })
+  let reason: Error | undefined
+  node.on('error', failure => {
+    reason ??= failure
+  })
+  await node.connect().catch(() => {})
+  node.disconnect()
+  return reason ?? error
+}
+
 export type PatientConnection = { connection: Connection; close(): void }
 
-/** For callers that wait for messages: commands survive an outage. BullMQ duplicates the connection, to block on it; `close` ends the copies, too. */
+/**
+ * For callers that wait for messages: commands survive an outage. BullMQ duplicates the connection and waits on the copies, for `WAIT_SECONDS`;
+ * `close` ends the copies, too.
+ */
 export function patientConnection(server: RedisServer): PatientConnection {
   const connection = open(server, {
     connectionName: 'perennial-queue-listener',
     enableOfflineQueue: true,
+    lookAgainMs: WAITING_LOOK_AGAIN_MS,
     maxRetriesPerRequest: null,
     socketTimeout: SILENCE_MS,
   })
   const all: Connection[] = [connection]
   const duplicate = connection.duplicate.bind(connection) as (...options: unknown[]) => Connection
-  const kept = (...options: unknown[]): Connection => {
-    const copy = duplicate(...options)
+  const waits = { socketTimeout: WAIT_SECONDS * 1_000 + SILENCE_MS }
+  const kept = (...given: unknown[]): Connection => {
+    const options = given.at(-1) as { redisOptions?: object } | undefined
+    const copy = connection.isCluster
+      ? duplicate([], { redisOptions: { ...options?.redisOptions, ...waits } })
+      : duplicate({ ...options, ...waits })
     all.push(copy)
     return copy
   }
