@@ -34,13 +34,14 @@ export const SHARED = { prefix: 'perennial', skipVersionCheck: true }
  */
 export async function bullmqQueue({ redis, prefix = SHARED.prefix, watchMs, ...news }: BullmqOptions): Promise<BullmqQueue> {
   const shared = { ...SHARED, prefix }
-  const announcing = promptConnection(redis)
-  const listening = patientConnection(redis)
+  const key = kindsKey(prefix)
+  const announcing = promptConnection(redis, key)
+  const listening = patientConnection(redis, key)
   const queues = new Map<string, { queue: Bull<Batch>; trimmedAt: number }>()
   const workers: Worker[] = []
   const watch = watchRedis(announcing, [announcing, listening.connection], {
     ...news,
-    key: kindsKey(prefix),
+    key,
     periodMs: watchMs,
     explain: error => outageReason(redis, error),
   })
@@ -62,7 +63,7 @@ export async function bullmqQueue({ redis, prefix = SHARED.prefix, watchMs, ...n
   }
 
   /** Only the operator's page reads it. It is written again now and then, in case Redis has lost it. */
-  const storeKind = (kind: string) => void announcing.sadd(kindsKey(prefix), kind).catch(() => {})
+  const storeKind = (kind: string) => void announcing.sadd(key, kind).catch(() => {})
 
   /**
    * While all workers are full for a long time the same jobs are dispatched again and again. An announcement removes the old messages of

@@ -1,5 +1,5 @@
+import type { Redis } from 'ioredis'
 import { periodic } from './periodic.ts'
-import type { Connection } from './redis.ts'
 
 /** Between two looks: a Redis that hangs is noticed within this time and the limit of a command. */
 const PERIOD_MS = 5_000
@@ -33,8 +33,7 @@ export type RedisWatch = {
 }
 
 /**
- * `key`: one of the installation. In a cluster the node that has it is asked, and no other one. `explain`: finds what is behind the failure
- * that `onError` is told.
+ * `key`: one of the installation. `explain`: finds what is behind the failure that `onError` is told.
  */
 export type RedisWatchOptions = RedisNews & { key: string; periodMs?: number | undefined; explain?: (error: Error) => Promise<Error> }
 
@@ -43,8 +42,8 @@ export type RedisWatchOptions = RedisNews & { key: string; periodMs?: number | u
  * failures lead to a look at once.
  */
 export function watchRedis(
-  asked: Connection,
-  connections: readonly Connection[],
+  asked: Redis,
+  connections: readonly Redis[],
   {
     key,
     periodMs = PERIOD_MS,
@@ -104,7 +103,7 @@ export function watchRedis(
           return down(error as Error)
         }
         // Not every user, nor every service, may ask for it.
-        up(await memoryOf(asked, key).catch(() => ''))
+        up(await asked.info('memory').catch(() => ''))
       },
       onFailure: onError,
     })
@@ -120,10 +119,6 @@ export function watchRedis(
   for (const connection of connections) connection.on('error', failed)
   return { state: () => ({ isUp: isUp === true, policy }), begin, failed, stop: async () => looking?.stop() }
 }
-
-/** `INFO` names no key, and a cluster sends it to any node: a script runs on that of its key. */
-const memoryOf = async (asked: Connection, key: string): Promise<string> =>
-  asked.isCluster ? String(await asked.eval(`return redis.call('INFO', 'memory')`, 1, key)) : asked.info('memory')
 
 /** A user of Redis who may not read the key gets an answer, too. */
 function allowsRefusal(error: Error): void {

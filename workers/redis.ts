@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { Cluster, Redis, type RedisOptions } from 'ioredis'
+import { Redis, type RedisOptions } from 'ioredis'
+import { clusterNode } from './redis-cluster-node.ts'
 
-type Host = { host: string; port: number }
+export type Host = { host: string; port: number }
 type Login = { username: string | undefined; password: string | undefined }
 /** `ca`: the authorities that are trusted in the place of those of the runtime, as PEM. */
 type Tls = { ca: string[] | undefined } | undefined
@@ -11,8 +12,6 @@ export type RedisServer =
   | { is: 'one'; url: string; ca?: string[] | undefined }
   | { is: 'sentinels'; hosts: Host[]; master: string; database: number; login: Login; sentinelLogin: Login; tls: Tls }
   | { is: 'cluster'; hosts: Host[]; login: Login; tls: Tls }
-
-export type Connection = Redis | Cluster
 
 /** A command that takes longer has failed: the sweep then gives its batches to its own worker. */
 const COMMAND_MS = 1_000
@@ -26,48 +25,37 @@ export const WAIT_SECONDS = 2
 /** How long a start waits for Redis before it continues without Redis. */
 const START_MS = 1_000
 const LONGEST_PAUSE_MS = 1_000
-/** A command of a cluster that finds its node gone looks for the node again, at first for as long as a command may take. */
-const REDIRECTIONS = 10
-const LOOK_AGAIN_MS = COMMAND_MS / REDIRECTIONS
-/**
- * The same for those that wait for messages, one connection for each kind of job: each look reads who has the 16,384 slots, some milliseconds of
- * the processor. Ten a second for each would take all of it while a cluster fails over.
- */
-const WAITING_LOOK_AGAIN_MS = 500
-/** A cluster in which nothing is asked for does not tell that another node has the keys now. */
-const SLOTS_MS = 5_000
-
 const retryStrategy = (times: number): number => Math.min(times * 50, LONGEST_PAUSE_MS)
+
+const FAILED_OVER = /^(READONLY|MOVED|CLUSTERDOWN) /
 
 const COMMON = {
   connectTimeout: SILENCE_MS,
   keepAlive: 10_000,
-  // After a fail-over the former primary refuses to write; the name may resolve to the new primary by now.
-  reconnectOnError: (error: Error) => (error.message.startsWith('READONLY') ? (2 as const) : false),
+  // After a fail-over the former primary refuses to write, and another server has its name or its keys by now.
+  reconnectOnError: (error: Error) => (FAILED_OVER.test(error.message) ? (2 as const) : false),
 }
 
 type Options = Pick<RedisOptions, 'autoResendUnfulfilledCommands' | 'commandTimeout' | 'maxRetriesPerRequest'> & {
   connectionName: string
   socketTimeout: number
   enableOfflineQueue: boolean
-  lookAgainMs: number
 }
 
-function open(server: RedisServer, { enableOfflineQueue, lookAgainMs, ...rest }: Options): Connection {
-  const options = { ...COMMON, ...rest }
+/** `key`: one of those that the connection is for, which are all on one node where there is a cluster. */
+function open(server: RedisServer, key: string, given: Options): Redis {
+  const options = { ...COMMON, ...given, retryStrategy }
   switch (server.is) {
     case 'one': {
       const { url, ca } = server
       // What the address says goes before the options, and `rediss:` says that there are no other authorities.
-      if (ca) return new Redis(url.replace(/^rediss:/, 'redis:'), { ...options, enableOfflineQueue, retryStrategy, tls: { ca } })
-      return new Redis(url, { ...options, enableOfflineQueue, retryStrategy })
+      if (ca) return new Redis(url.replace(/^rediss:/, 'redis:'), { ...options, tls: { ca } })
+      return new Redis(url, options)
     }
     case 'sentinels': {
       const { hosts, master, database, login, sentinelLogin, tls } = server
       return new Redis({
         ...options,
-        enableOfflineQueue,
-        retryStrategy,
         sentinels: hosts,
         name: master,
         db: database,
@@ -80,28 +68,18 @@ function open(server: RedisServer, { enableOfflineQueue, lookAgainMs, ...rest }:
       })
     }
     case 'cluster': {
-      const { hosts, login, tls } = server
-      return new Cluster(hosts, {
-        enableOfflineQueue,
-        clusterRetryStrategy: retryStrategy,
-        maxRedirections: REDIRECTIONS,
-        retryDelayOnFailover: lookAgainMs,
-        retryDelayOnClusterDown: lookAgainMs,
-        slotsRefreshInterval: SLOTS_MS,
-        redisOptions: { ...options, ...login, ...(tls && { tls }) },
-        // The certificates are for the names.
-        ...(tls && { dnsLookup: (name, callback) => callback(null, name) }),
-      })
+      const { login, tls } = server
+      const Connector = clusterNode(server, key, { silenceMs: SILENCE_MS, pauseMs: retryStrategy })
+      return new Redis({ ...options, ...login, ...(tls && { tls }), Connector })
     }
   }
 }
 
 /** For callers that cannot wait: every command fails at once while there is no connection. Reconnects by itself. */
-export const promptConnection = (server: RedisServer): Connection =>
-  open(server, {
+export const promptConnection = (server: RedisServer, key: string): Redis =>
+  open(server, key, {
     connectionName: 'perennial-queue',
     enableOfflineQueue: false,
-    lookAgainMs: LOOK_AGAIN_MS,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     commandTimeout: COMMAND_MS,
@@ -109,52 +87,48 @@ export const promptConnection = (server: RedisServer): Connection =>
   })
 
 /** Resolves when Redis has answered or failed, or after a second. */
-export const settled = (connection: Connection): Promise<unknown> =>
+export const settled = (connection: Redis): Promise<unknown> =>
   Promise.race([
     new Promise(resolve => connection.once('ready', resolve).once('error', resolve)),
     pause(START_MS, undefined, { ref: false }),
   ])
 
 /**
- * Why Redis does not work. `error`: what a connection tells. A cluster tells only that none of its nodes has answered; the first one of the
- * configuration then tells whether it refuses the connection, the certificate or the password.
+ * Why Redis does not work. `error`: what a connection tells. Of sentinels it tells only that none has answered; the first one of the configuration
+ * then tells whether it refuses the connection, the certificate or the password.
  */
 export async function outageReason(server: RedisServer, error: Error): Promise<Error> {
-  if (server.is !== 'cluster') return error
-  const { hosts, login, tls } = server
-  const options = { ...hosts[0], ...login, ...(tls && { tls }), connectTimeout: SILENCE_MS, socketTimeout: SILENCE_MS }
-  const node = new Redis({ ...options, lazyConnect: true, enableReadyCheck: false, retryStrategy: null })
+  if (server.is !== 'sentinels') return error
+  const { hosts, sentinelLogin, tls } = server
+  const options = { ...hosts[0], ...sentinelLogin, ...(tls && { tls }), connectTimeout: SILENCE_MS, socketTimeout: SILENCE_MS }
+  const first = new Redis({ ...options, lazyConnect: true, enableReadyCheck: false, retryStrategy: null })
   let reason: Error | undefined
-  node.on('error', failure => {
+  first.on('error', failure => {
     reason ??= failure
   })
-  await node.connect().catch(() => {})
-  node.disconnect()
+  await first.connect().catch(() => {})
+  first.disconnect()
   return reason ?? error
 }
 
-export type PatientConnection = { connection: Connection; close(): void }
+export type PatientConnection = { connection: Redis; close(): void }
 
 /**
  * For callers that wait for messages: commands survive an outage. BullMQ duplicates the connection and waits on the copies, for `WAIT_SECONDS`;
  * `close` ends the copies, too.
  */
-export function patientConnection(server: RedisServer): PatientConnection {
-  const connection = open(server, {
+export function patientConnection(server: RedisServer, key: string): PatientConnection {
+  const connection = open(server, key, {
     connectionName: 'perennial-queue-listener',
     enableOfflineQueue: true,
-    lookAgainMs: WAITING_LOOK_AGAIN_MS,
     maxRetriesPerRequest: null,
     socketTimeout: SILENCE_MS,
   })
-  const all: Connection[] = [connection]
-  const duplicate = connection.duplicate.bind(connection) as (...options: unknown[]) => Connection
+  const all = [connection]
+  const duplicate = connection.duplicate.bind(connection)
   const waits = { socketTimeout: WAIT_SECONDS * 1_000 + SILENCE_MS }
-  const kept = (...given: unknown[]): Connection => {
-    const options = given.at(-1) as { redisOptions?: object } | undefined
-    const copy = connection.isCluster
-      ? duplicate([], { redisOptions: { ...options?.redisOptions, ...waits } })
-      : duplicate({ ...options, ...waits })
+  const kept = (options?: RedisOptions): Redis => {
+    const copy = duplicate({ ...options, ...waits })
     all.push(copy)
     return copy
   }

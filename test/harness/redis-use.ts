@@ -20,11 +20,14 @@ export const calls = async (server: TestRedis, command: string): Promise<number>
 /** The commands of a queue that are executed, on each server. A replica executes what its primary has sent. */
 const usesOf = (servers: TestRedis[]) => Promise.all(servers.map(server => Promise.all(COMMANDS.map(command => calls(server, command)))))
 
-/** The server that has the keys of a queue. In a cluster they are all on one node. */
+/** The server that has the keys of a queue, once workers wait there. In a cluster they are all on one node. */
 export async function serverInUse(servers: TestRedis[]): Promise<TestRedis> {
-  const counts = await Promise.all(servers.map(server => calls(server, 'bzpopmin')))
-  const used = servers.filter((_, n) => counts[n]! > 0)
-  if (used.length !== 1) throw new Error(`${used.length} servers are in use`)
+  const used = await until('workers that wait for messages', async () => {
+    const counts = await Promise.all(servers.map(server => calls(server, 'bzpopmin')))
+    const all = servers.filter((_, n) => counts[n]! > 0)
+    return all.length > 0 ? all : undefined
+  })
+  if (used.length > 1) throw new Error(`the keys are on ${used.length} servers`)
   return used[0]!
 }
 
