@@ -2,11 +2,15 @@ import { connect as tcp } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { connect as encrypted } from 'node:tls'
 import { AbstractConnector, Redis, type RedisOptions } from 'ioredis'
-import type { Host, RedisServer } from './redis.ts'
 
-type Access = Pick<Extract<RedisServer, { is: 'cluster' }>, 'hosts' | 'login' | 'tls'>
-/** `silenceMs`: a node without an answer for so long is passed over. `pauseMs`: after a search without success, the n-th one. */
-type Search = { silenceMs: number; pauseMs: (n: number) => number }
+export type RedisHost = { host: string; port: number }
+export type RedisLogin = { username: string | undefined; password: string | undefined }
+/** `ca`: the authorities that are trusted in the place of those of the runtime, as PEM. */
+export type RedisTls = { ca: string[] | undefined } | undefined
+/** `hosts`: some of the nodes. */
+export type ClusterAccess = { hosts: RedisHost[]; login: RedisLogin; tls: RedisTls }
+/** `limitMs`: a node that has not answered then is passed over. `pauseMs`: after a search without success, the n-th one. */
+type Search = { limitMs: number; pauseMs: (n: number) => number }
 
 /** What a node says that does not have the key: `MOVED 3999 10.0.0.1:6381`. Without a host it is the host that was asked. */
 const MOVED = /^MOVED \d+ (.*):(\d+)$/
@@ -16,8 +20,8 @@ const MOVED = /^MOVED \d+ (.*):(\d+)$/
  * node, and each kind of job has a connection of its own: the cluster client of ioredis would read for each of them who has the 16,384 slots,
  * every few seconds, and while a cluster fails over so often that it takes all processors.
  */
-export function clusterNode(access: Access, key: string, { silenceMs, pauseMs }: Search): NonNullable<RedisOptions['Connector']> {
-  const find = nodeSearch(access, key, silenceMs)
+export function clusterNode(access: ClusterAccess, key: string, { limitMs, pauseMs }: Search): NonNullable<RedisOptions['Connector']> {
+  const find = nodeSearch(access, key, limitMs)
   return class extends AbstractConnector {
     readonly options: RedisOptions
 
@@ -46,12 +50,12 @@ export function clusterNode(access: Access, key: string, { silenceMs, pauseMs }:
 }
 
 /** Connections that search at the same time share one search. */
-function nodeSearch({ hosts, login, tls }: Access, key: string, silenceMs: number): () => Promise<Host> {
+function nodeSearch({ hosts, login, tls }: ClusterAccess, key: string, limitMs: number): () => Promise<RedisHost> {
   /** The one that answered last is the first to be asked. */
   let known = hosts
-  let search: Promise<Host> | undefined
+  let search: Promise<RedisHost> | undefined
 
-  async function askAll(): Promise<Host> {
+  async function askAll(): Promise<RedisHost> {
     let failure: unknown
     for (const asked of known) {
       try {
@@ -66,8 +70,8 @@ function nodeSearch({ hosts, login, tls }: Access, key: string, silenceMs: numbe
     throw failure
   }
 
-  async function ask(asked: Host): Promise<{ found: Host; nodes: Host[] }> {
-    const times = { connectTimeout: silenceMs, commandTimeout: silenceMs, retryStrategy: null }
+  async function ask(asked: RedisHost): Promise<{ found: RedisHost; nodes: RedisHost[] }> {
+    const times = { connectTimeout: limitMs, commandTimeout: limitMs, retryStrategy: null }
     const node = new Redis({
       ...asked,
       ...login,
@@ -105,7 +109,7 @@ function nodeSearch({ hosts, login, tls }: Access, key: string, silenceMs: numbe
   }
 }
 
-function redirected(error: Error, asked: Host): Host {
+function redirected(error: Error, asked: RedisHost): RedisHost {
   const [, host, port] = MOVED.exec(error.message) ?? []
   if (port === undefined) throw error
   return { host: host || asked.host, port: Number(port) }
@@ -113,7 +117,7 @@ function redirected(error: Error, asked: Host): Host {
 
 type Slots = [from: number, to: number, ...nodes: [host: string, port: number, ...unknown[]][]][]
 
-const nodesIn = (slots: Slots, asked: Host): Host[] =>
+const nodesIn = (slots: Slots, asked: RedisHost): RedisHost[] =>
   slots.flatMap(([, , ...nodes]) => nodes.map(([host, port]) => ({ host: host || asked.host, port })))
 
-const unique = (hosts: Host[]): Host[] => [...new Map(hosts.map(host => [`${host.host} ${host.port}`, host])).values()]
+const unique = (hosts: RedisHost[]): RedisHost[] => [...new Map(hosts.map(host => [`${host.host} ${host.port}`, host])).values()]

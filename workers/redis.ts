@@ -1,22 +1,19 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Redis, type RedisOptions } from 'ioredis'
-import { clusterNode } from './redis-cluster-node.ts'
-
-export type Host = { host: string; port: number }
-type Login = { username: string | undefined; password: string | undefined }
-/** `ca`: the authorities that are trusted in the place of those of the runtime, as PEM. */
-type Tls = { ca: string[] | undefined } | undefined
+import { type ClusterAccess, clusterNode, type RedisHost, type RedisLogin, type RedisTls } from './redis-cluster-node.ts'
 
 /** One Redis; a primary that sentinels watch; or a cluster. Valkey is all of them, too. */
 export type RedisServer =
   | { is: 'one'; url: string; ca?: string[] | undefined }
-  | { is: 'sentinels'; hosts: Host[]; master: string; database: number; login: Login; sentinelLogin: Login; tls: Tls }
-  | { is: 'cluster'; hosts: Host[]; login: Login; tls: Tls }
+  | { is: 'sentinels'; hosts: RedisHost[]; master: string; database: number; login: RedisLogin; sentinelLogin: RedisLogin; tls: RedisTls }
+  | ({ is: 'cluster' } & ClusterAccess)
 
 /** A command that takes longer has failed: the sweep then gives its batches to its own worker. */
 const COMMAND_MS = 1_000
-/** A server or sentinel without an answer for this long is gone, whatever TCP says: its machine may be away without a word. */
+/** A server without an answer for this long is gone, whatever TCP says: its machine may be away without a word. */
 const SILENCE_MS = 2 * COMMAND_MS
+/** To connect, on a busy machine and with TLS, and to ask a sentinel or a node of a cluster, takes less. */
+const CONNECT_MS = 3_000
 /**
  * How long a worker waits for the next message before it looks again, in seconds. While it waits, only the time that it should take tells that
  * Redis is gone: a short wait is noticed soon, and costs two commands for each kind of job.
@@ -30,7 +27,7 @@ const retryStrategy = (times: number): number => Math.min(times * 50, LONGEST_PA
 const FAILED_OVER = /^(READONLY|MOVED|CLUSTERDOWN) /
 
 const COMMON = {
-  connectTimeout: SILENCE_MS,
+  connectTimeout: CONNECT_MS,
   keepAlive: 10_000,
   // After a fail-over the former primary refuses to write, and another server has its name or its keys by now.
   reconnectOnError: (error: Error) => (FAILED_OVER.test(error.message) ? (2 as const) : false),
@@ -63,13 +60,13 @@ function open(server: RedisServer, key: string, given: Options): Redis {
         sentinelUsername: sentinelLogin.username,
         sentinelPassword: sentinelLogin.password,
         sentinelRetryStrategy: retryStrategy,
-        sentinelCommandTimeout: SILENCE_MS,
+        sentinelCommandTimeout: CONNECT_MS,
         ...(tls && { tls, sentinelTLS: tls, enableTLSForSentinelMode: true }),
       })
     }
     case 'cluster': {
       const { login, tls } = server
-      const Connector = clusterNode(server, key, { silenceMs: SILENCE_MS, pauseMs: retryStrategy })
+      const Connector = clusterNode(server, key, { limitMs: CONNECT_MS, pauseMs: retryStrategy })
       return new Redis({ ...options, ...login, ...(tls && { tls }), Connector })
     }
   }
@@ -100,7 +97,7 @@ export const settled = (connection: Redis): Promise<unknown> =>
 export async function outageReason(server: RedisServer, error: Error): Promise<Error> {
   if (server.is !== 'sentinels') return error
   const { hosts, sentinelLogin, tls } = server
-  const options = { ...hosts[0], ...sentinelLogin, ...(tls && { tls }), connectTimeout: SILENCE_MS, socketTimeout: SILENCE_MS }
+  const options = { ...hosts[0], ...sentinelLogin, ...(tls && { tls }), connectTimeout: CONNECT_MS, socketTimeout: SILENCE_MS }
   const first = new Redis({ ...options, lazyConnect: true, enableReadyCheck: false, retryStrategy: null })
   let reason: Error | undefined
   first.on('error', failure => {
