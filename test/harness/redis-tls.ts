@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CERTIFICATE, CERTIFICATE_KEY } from './certificate.ts'
 
-export type Setting = [name: string, value: string]
+type Setting = [name: string, value: string]
 
 /** Where a server listens, without TLS. */
 export const plainSettings = (port: number): Setting[] => [['port', String(port)]]

@@ -14,7 +14,7 @@ const PROMOTED_MS = 120_000
 const COMMANDS = ['bzpopmin', 'lpush']
 
 /** How often a server has executed a command. */
-export const calls = async (server: TestRedis, command: string): Promise<number> =>
+const calls = async (server: TestRedis, command: string): Promise<number> =>
   Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(await server.execute('INFO commandstats'))?.[1] ?? 0)
 
 /** The commands of a queue that are executed, on each server. A replica executes what its primary has sent. */

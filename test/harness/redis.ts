@@ -47,7 +47,7 @@ function isWhole(answer: string): boolean {
 }
 
 /** `password`: of the user that asks. */
-export type RedisAddress = { port: number; password?: string | undefined; hasTls?: boolean }
+type RedisAddress = { port: number; password?: string | undefined; hasTls?: boolean }
 
 /** One command on a connection of its own. Resolves to the answer as Redis sends it. */
 export async function redisCommand({ port, password, hasTls }: RedisAddress, command: string): Promise<string> {
