@@ -4,7 +4,7 @@ import { KoaAdapter } from '@bull-board/koa'
 import { Queue } from 'bullmq'
 import type Koa from 'koa'
 import { kindsKey, queueName, SHARED } from './bullmq.ts'
-import { promptConnection, type RedisServer, settled } from './redis.ts'
+import { outageReason, promptConnection, type RedisServer, settled } from './redis.ts'
 import { type RedisNews, watchRedis } from './redis-watch.ts'
 
 export type BullBoardOptions = Pick<RedisNews, 'onError' | 'onFailure'> & { redis: RedisServer; prefix: string; at: string }
@@ -16,8 +16,9 @@ export type BullBoard = { show: Koa.Middleware; close(): Promise<void> }
  * again by itself.
  */
 export async function bullBoard({ redis, prefix, at, ...news }: BullBoardOptions): Promise<BullBoard> {
-  const connection = promptConnection(redis)
-  const watch = watchRedis(connection, [connection], { ...news, key: kindsKey(prefix) })
+  const key = kindsKey(prefix)
+  const connection = promptConnection(redis, key)
+  const watch = watchRedis(connection, [connection], { ...news, key, explain: error => outageReason(redis, error) })
   const queues = new Map<string, Queue>()
   const adapter = new KoaAdapter()
   adapter.setBasePath(at)
@@ -26,7 +27,7 @@ export async function bullBoard({ redis, prefix, at, ...news }: BullBoardOptions
 
   /** Adds the kinds that workers listen to. While Redis is down the page stays as it was. */
   async function addNewQueues(): Promise<void> {
-    const kinds = await connection.smembers(kindsKey(prefix)).catch(() => [])
+    const kinds = await connection.smembers(key).catch(() => [])
     for (const kind of kinds.sort()) {
       if (queues.has(kind)) continue
       const queue = new Queue(queueName(kind), { ...SHARED, prefix, connection, skipWaitingForReady: true, skipMetasUpdate: true })

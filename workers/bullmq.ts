@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Queue as Bull, Worker } from 'bullmq'
 import type { Batch } from '../domain/durable/jobs/sweep.ts'
 import { batchIn, type Queue } from './queue.ts'
-import { patientConnection, promptConnection, type RedisServer, settled } from './redis.ts'
+import { outageReason, patientConnection, promptConnection, type RedisServer, settled, WAIT_SECONDS } from './redis.ts'
 import { type RedisNews, type RedisState, watchRedis } from './redis-watch.ts'
 
 /**
@@ -34,11 +34,17 @@ export const SHARED = { prefix: 'perennial', skipVersionCheck: true }
  */
 export async function bullmqQueue({ redis, prefix = SHARED.prefix, watchMs, ...news }: BullmqOptions): Promise<BullmqQueue> {
   const shared = { ...SHARED, prefix }
-  const announcing = promptConnection(redis)
-  const listening = patientConnection(redis)
+  const key = kindsKey(prefix)
+  const announcing = promptConnection(redis, key)
+  const listening = patientConnection(redis, key)
   const queues = new Map<string, { queue: Bull<Batch>; trimmedAt: number }>()
   const workers: Worker[] = []
-  const watch = watchRedis(announcing, [announcing, listening.connection], { ...news, key: kindsKey(prefix), periodMs: watchMs })
+  const watch = watchRedis(announcing, [announcing, listening.connection], {
+    ...news,
+    key,
+    periodMs: watchMs,
+    explain: error => outageReason(redis, error),
+  })
 
   const queueOf = (kind: string) => {
     const known = queues.get(kind)
@@ -57,7 +63,7 @@ export async function bullmqQueue({ redis, prefix = SHARED.prefix, watchMs, ...n
   }
 
   /** Only the operator's page reads it. It is written again now and then, in case Redis has lost it. */
-  const storeKind = (kind: string) => void announcing.sadd(kindsKey(prefix), kind).catch(() => {})
+  const storeKind = (kind: string) => void announcing.sadd(key, kind).catch(() => {})
 
   /**
    * While all workers are full for a long time the same jobs are dispatched again and again. An announcement removes the old messages of
@@ -95,6 +101,7 @@ export async function bullmqQueue({ redis, prefix = SHARED.prefix, watchMs, ...n
         ...shared,
         connection: listening.connection,
         concurrency: CONCURRENCY,
+        drainDelay: WAIT_SECONDS,
         // BullMQ does not repeat the messages that a killed process was handling: the sweep dispatches their jobs again.
         maxStalledCount: 0,
         runRetryDelay: 1_000,

@@ -1,5 +1,5 @@
+import type { Redis } from 'ioredis'
 import { periodic } from './periodic.ts'
-import type { Connection } from './redis.ts'
 
 /** Between two looks: a Redis that hangs is noticed within this time and the limit of a command. */
 const PERIOD_MS = 5_000
@@ -32,17 +32,27 @@ export type RedisWatch = {
   stop(): Promise<void>
 }
 
-/** `key`: one of the installation. In a cluster the node that has it is asked, and no other one. */
-export type RedisWatchOptions = RedisNews & { key: string; periodMs?: number | undefined }
+/**
+ * `key`: one of the installation. `explain`: finds what is behind the failure that `onError` is told.
+ */
+export type RedisWatchOptions = RedisNews & { key: string; periodMs?: number | undefined; explain?: (error: Error) => Promise<Error> }
 
 /**
  * Asks Redis every five seconds whether it works, because one that hangs shows nothing by itself: jobs are found without it. `connections`: their
  * failures lead to a look at once.
  */
 export function watchRedis(
-  asked: Connection,
-  connections: readonly Connection[],
-  { key, periodMs = PERIOD_MS, onError, onFailure = () => {}, onUp = () => {}, onPolicy = () => {} }: RedisWatchOptions,
+  asked: Redis,
+  connections: readonly Redis[],
+  {
+    key,
+    periodMs = PERIOD_MS,
+    explain = async error => error,
+    onError,
+    onFailure = () => {},
+    onUp = () => {},
+    onPolicy = () => {},
+  }: RedisWatchOptions,
 ): RedisWatch {
   let isUp: boolean | undefined
   let policy: string | null = null
@@ -73,12 +83,13 @@ export function watchRedis(
     onFailure(error)
   }
 
-  function down(error: unknown): void {
+  async function down(error: Error): Promise<void> {
     const why = lastError ?? error
     lastError = undefined
     reported.clear()
-    if (isUp !== false) onError(why)
+    const isNew = isUp !== false
     isUp = false
+    if (isNew) onError(await explain(why))
   }
 
   let looking: ReturnType<typeof periodic> | undefined
@@ -86,11 +97,15 @@ export function watchRedis(
     looking ??= periodic({
       periodMs,
       work: async () => {
-        await asked.exists(key).catch(allowsRefusal)
+        try {
+          await asked.exists(key).catch(allowsRefusal)
+        } catch (error) {
+          return down(error as Error)
+        }
         // Not every user, nor every service, may ask for it.
-        up(await memoryOf(asked, key).catch(() => ''))
+        up(await asked.info('memory').catch(() => ''))
       },
-      onFailure: down,
+      onFailure: onError,
     })
     looking.begin()
   }
@@ -104,10 +119,6 @@ export function watchRedis(
   for (const connection of connections) connection.on('error', failed)
   return { state: () => ({ isUp: isUp === true, policy }), begin, failed, stop: async () => looking?.stop() }
 }
-
-/** `INFO` names no key, and a cluster sends it to any node: a script runs on that of its key. */
-const memoryOf = async (asked: Connection, key: string): Promise<string> =>
-  asked.isCluster ? String(await asked.eval(`return redis.call('INFO', 'memory')`, 1, key)) : asked.info('memory')
 
 /** A user of Redis who may not read the key gets an answer, too. */
 function allowsRefusal(error: Error): void {

@@ -1,40 +1,36 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { Cluster, Redis, type RedisOptions } from 'ioredis'
-
-type Host = { host: string; port: number }
-type Login = { username: string | undefined; password: string | undefined }
-/** `ca`: the authorities that are trusted in the place of those of the runtime, as PEM. */
-type Tls = { ca: string[] | undefined } | undefined
+import { Redis, type RedisOptions } from 'ioredis'
+import { type ClusterAccess, clusterNode, type RedisHost, type RedisLogin, type RedisTls } from './redis-cluster-node.ts'
 
 /** One Redis; a primary that sentinels watch; or a cluster. Valkey is all of them, too. */
 export type RedisServer =
   | { is: 'one'; url: string; ca?: string[] | undefined }
-  | { is: 'sentinels'; hosts: Host[]; master: string; database: number; login: Login; sentinelLogin: Login; tls: Tls }
-  | { is: 'cluster'; hosts: Host[]; login: Login; tls: Tls }
-
-export type Connection = Redis | Cluster
+  | { is: 'sentinels'; hosts: RedisHost[]; master: string; database: number; login: RedisLogin; sentinelLogin: RedisLogin; tls: RedisTls }
+  | ({ is: 'cluster' } & ClusterAccess)
 
 /** A command that takes longer has failed: the sweep then gives its batches to its own worker. */
 const COMMAND_MS = 1_000
-/** A connection without an answer for this long is dead, whatever TCP says. It is longer than a worker's blocking wait for the next message. */
-const SILENCE_MS = 15_000
+/** A server without an answer for this long is gone, whatever TCP says: its machine may be away without a word. */
+const SILENCE_MS = 2 * COMMAND_MS
+/** To connect, on a busy machine and with TLS, and to ask a sentinel or a node of a cluster, takes less. */
+const CONNECT_MS = 3_000
+/**
+ * How long a worker waits for the next message before it looks again, in seconds. While it waits, only the time that it should take tells that
+ * Redis is gone: a short wait is noticed soon, and costs two commands for each kind of job.
+ */
+export const WAIT_SECONDS = 2
 /** How long a start waits for Redis before it continues without Redis. */
 const START_MS = 1_000
 const LONGEST_PAUSE_MS = 1_000
-/** A sentinel that says nothing for so long is passed over. */
-const SENTINEL_MS = 3_000
-/** A command that finds its node gone is sent again after a tenth of a second: as often as the time limit of a command allows. */
-const REDIRECTIONS = 10
-/** A cluster in which nothing is asked for does not tell that another node has the keys now. */
-const SLOTS_MS = 5_000
-
 const retryStrategy = (times: number): number => Math.min(times * 50, LONGEST_PAUSE_MS)
 
+const FAILED_OVER = /^(READONLY|MOVED|CLUSTERDOWN) /
+
 const COMMON = {
-  connectTimeout: 5_000,
+  connectTimeout: CONNECT_MS,
   keepAlive: 10_000,
-  // After a fail-over the former primary refuses to write; the name may resolve to the new primary by now.
-  reconnectOnError: (error: Error) => (error.message.startsWith('READONLY') ? (2 as const) : false),
+  // After a fail-over the former primary refuses to write, and another server has its name or its keys by now.
+  reconnectOnError: (error: Error) => (FAILED_OVER.test(error.message) ? (2 as const) : false),
 }
 
 type Options = Pick<RedisOptions, 'autoResendUnfulfilledCommands' | 'commandTimeout' | 'maxRetriesPerRequest'> & {
@@ -43,21 +39,20 @@ type Options = Pick<RedisOptions, 'autoResendUnfulfilledCommands' | 'commandTime
   enableOfflineQueue: boolean
 }
 
-function open(server: RedisServer, { enableOfflineQueue, ...rest }: Options): Connection {
-  const options = { ...COMMON, ...rest }
+/** `key`: one of those that the connection is for, which are all on one node where there is a cluster. */
+function open(server: RedisServer, key: string, given: Options): Redis {
+  const options = { ...COMMON, ...given, retryStrategy }
   switch (server.is) {
     case 'one': {
       const { url, ca } = server
       // What the address says goes before the options, and `rediss:` says that there are no other authorities.
-      if (ca) return new Redis(url.replace(/^rediss:/, 'redis:'), { ...options, enableOfflineQueue, retryStrategy, tls: { ca } })
-      return new Redis(url, { ...options, enableOfflineQueue, retryStrategy })
+      if (ca) return new Redis(url.replace(/^rediss:/, 'redis:'), { ...options, tls: { ca } })
+      return new Redis(url, options)
     }
     case 'sentinels': {
       const { hosts, master, database, login, sentinelLogin, tls } = server
       return new Redis({
         ...options,
-        enableOfflineQueue,
-        retryStrategy,
         sentinels: hosts,
         name: master,
         db: database,
@@ -65,57 +60,72 @@ function open(server: RedisServer, { enableOfflineQueue, ...rest }: Options): Co
         sentinelUsername: sentinelLogin.username,
         sentinelPassword: sentinelLogin.password,
         sentinelRetryStrategy: retryStrategy,
-        sentinelCommandTimeout: SENTINEL_MS,
+        sentinelCommandTimeout: CONNECT_MS,
         ...(tls && { tls, sentinelTLS: tls, enableTLSForSentinelMode: true }),
       })
     }
     case 'cluster': {
-      const { hosts, login, tls } = server
-      return new Cluster(hosts, {
-        enableOfflineQueue,
-        clusterRetryStrategy: retryStrategy,
-        maxRedirections: REDIRECTIONS,
-        slotsRefreshInterval: SLOTS_MS,
-        redisOptions: { ...options, ...login, ...(tls && { tls }) },
-        // The certificates are for the names.
-        ...(tls && { dnsLookup: (name, callback) => callback(null, name) }),
-      })
+      const { login, tls } = server
+      const Connector = clusterNode(server, key, { limitMs: CONNECT_MS, pauseMs: retryStrategy })
+      return new Redis({ ...options, ...login, ...(tls && { tls }), Connector })
     }
   }
 }
 
 /** For callers that cannot wait: every command fails at once while there is no connection. Reconnects by itself. */
-export const promptConnection = (server: RedisServer): Connection =>
-  open(server, {
+export const promptConnection = (server: RedisServer, key: string): Redis =>
+  open(server, key, {
     connectionName: 'perennial-queue',
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     commandTimeout: COMMAND_MS,
-    socketTimeout: 2 * COMMAND_MS,
+    socketTimeout: SILENCE_MS,
   })
 
 /** Resolves when Redis has answered or failed, or after a second. */
-export const settled = (connection: Connection): Promise<unknown> =>
+export const settled = (connection: Redis): Promise<unknown> =>
   Promise.race([
     new Promise(resolve => connection.once('ready', resolve).once('error', resolve)),
     pause(START_MS, undefined, { ref: false }),
   ])
 
-export type PatientConnection = { connection: Connection; close(): void }
+/**
+ * Why Redis does not work. `error`: what a connection tells. Of sentinels it tells only that none has answered; the first one of the configuration
+ * then tells whether it refuses the connection, the certificate or the password.
+ */
+export async function outageReason(server: RedisServer, error: Error): Promise<Error> {
+  if (server.is !== 'sentinels') return error
+  const { hosts, sentinelLogin, tls } = server
+  const options = { ...hosts[0], ...sentinelLogin, ...(tls && { tls }), connectTimeout: CONNECT_MS, socketTimeout: SILENCE_MS }
+  const first = new Redis({ ...options, lazyConnect: true, enableReadyCheck: false, retryStrategy: null })
+  let reason: Error | undefined
+  first.on('error', failure => {
+    reason ??= failure
+  })
+  await first.connect().catch(() => {})
+  first.disconnect()
+  return reason ?? error
+}
 
-/** For callers that wait for messages: commands survive an outage. BullMQ duplicates the connection, to block on it; `close` ends the copies, too. */
-export function patientConnection(server: RedisServer): PatientConnection {
-  const connection = open(server, {
+export type PatientConnection = { connection: Redis; close(): void }
+
+/**
+ * For callers that wait for messages: commands survive an outage. BullMQ duplicates the connection and waits on the copies, for `WAIT_SECONDS`;
+ * `close` ends the copies, too.
+ */
+export function patientConnection(server: RedisServer, key: string): PatientConnection {
+  const connection = open(server, key, {
     connectionName: 'perennial-queue-listener',
     enableOfflineQueue: true,
     maxRetriesPerRequest: null,
     socketTimeout: SILENCE_MS,
   })
-  const all: Connection[] = [connection]
-  const duplicate = connection.duplicate.bind(connection) as (...options: unknown[]) => Connection
-  const kept = (...options: unknown[]): Connection => {
-    const copy = duplicate(...options)
+  const all = [connection]
+  const duplicate = connection.duplicate.bind(connection)
+  const waits = { socketTimeout: WAIT_SECONDS * 1_000 + SILENCE_MS }
+  const kept = (options?: RedisOptions): Redis => {
+    const copy = duplicate({ ...options, ...waits })
     all.push(copy)
     return copy
   }

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
+import type { Redis } from 'ioredis'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import type { Connection } from '../../workers/redis.ts'
 import { watchRedis } from '../../workers/redis-watch.ts'
 
 const PERIOD_MS = 10
@@ -9,21 +9,9 @@ const news: string[] = []
 beforeEach(() => void news.splice(0))
 
 /** A connection to a Redis of which each answer is chosen. */
-function watched(answers: { exists?: () => Promise<number>; isCluster?: boolean }) {
-  const asked: unknown[][] = []
-  const connection = Object.assign(new EventEmitter(), {
-    isCluster: answers.isCluster ?? false,
-    exists: answers.exists ?? (async () => 1),
-    async info(...of: unknown[]) {
-      asked.push(['info', ...of])
-      return 'maxmemory_policy:noeviction'
-    },
-    async eval(...of: unknown[]) {
-      asked.push(['eval', ...of])
-      return 'maxmemory_policy:allkeys-lru'
-    },
-  })
-  const watch = watchRedis(connection as unknown as Connection, [connection as unknown as Connection], {
+function watched({ exists = async () => 1 }: { exists?: () => Promise<number> }) {
+  const connection = Object.assign(new EventEmitter(), { exists, info: async () => 'maxmemory_policy:noeviction' }) as unknown as Redis
+  const watch = watchRedis(connection, [connection], {
     key: '{p}:kinds',
     periodMs: PERIOD_MS,
     onError: error => news.push(`down: ${(error as Error).message}`),
@@ -32,7 +20,7 @@ function watched(answers: { exists?: () => Promise<number>; isCluster?: boolean 
   })
   onTestFinished(() => watch.stop())
   watch.begin()
-  return { watch, asked, isUp: () => expect.poll(() => watch.state().isUp).toBe(true) }
+  return { watch, isUp: () => expect.poll(() => watch.state().isUp).toBe(true) }
 }
 
 test('a failure of a Redis that works is told as one, and once for all ids', async () => {
@@ -61,10 +49,4 @@ test('a Redis that is away is told as that, with the reason of the connection', 
   isAway = false
   await isUp()
   expect(news).toEqual(['down: connect ECONNREFUSED', 'up'])
-})
-
-test('in a cluster the node that has the keys is asked for its memory', async () => {
-  const { watch, asked } = watched({ isCluster: true })
-  await expect.poll(() => watch.state()).toEqual({ isUp: true, policy: 'allkeys-lru' })
-  expect(asked[0]).toEqual(['eval', expect.stringContaining('INFO'), 1, '{p}:kinds'])
 })

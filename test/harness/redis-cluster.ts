@@ -1,21 +1,34 @@
 import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { startRedis, type TestRedis } from './redis.ts'
+import { freePort, type QueueServers, startRedis } from './redis.ts'
+import { LOGIN_ARGUMENTS, PASSWORD, USER } from './redis-rights.ts'
+import { tlsAuthority } from './redis-tls.ts'
 import { until } from './until.ts'
 
 const run = promisify(execFile)
 const NODES = 6
 const NODE_TIMEOUT_MS = 3_000
 
-/** `nodes`: as in REDIS_CLUSTER. */
-export type RedisCluster = { servers: TestRedis[]; nodes: string; end(): Promise<void> }
-
-/** Three primaries with a replica each. */
-export async function startCluster(): Promise<RedisCluster> {
-  const args = ['--cluster-enabled', 'yes', '--cluster-node-timeout', String(NODE_TIMEOUT_MS)]
-  const servers = await Promise.all(Array.from({ length: NODES }, () => startRedis({ args })))
-  const addresses = servers.map(({ port }) => `127.0.0.1:${port}`)
-  await run('redis-cli', ['--cluster', 'create', ...addresses, '--cluster-replicas', '1', '--cluster-yes'])
+/** Three primaries with a replica each. `hasTls`: all of them speak TLS alone, also with each other. */
+export async function startCluster({ hasTls = false } = {}): Promise<QueueServers> {
+  const folder = await mkdtemp(join(tmpdir(), 'perennial-cluster-'))
+  const authority = hasTls ? await tlsAuthority(folder) : undefined
+  const nodes = await Promise.all(
+    Array.from({ length: NODES }, async () => {
+      // By default ten thousand above the other port, which is more than there are.
+      const bus = await freePort()
+      const settings = ['--cluster-enabled', 'yes', '--cluster-port', String(bus), '--cluster-node-timeout', String(NODE_TIMEOUT_MS)]
+      return { bus, server: await startRedis({ args: [...LOGIN_ARGUMENTS, ...settings], password: PASSWORD, hasTls }) }
+    }),
+  )
+  const servers = nodes.map(({ server }) => server)
+  const tls = authority ? ['--tls', '--cacert', authority.REDIS_CA_FILE] : []
+  const addresses = nodes.map(({ server, bus }) => `127.0.0.1:${server.port}@${bus}`)
+  const login = ['-a', PASSWORD, '--no-auth-warning']
+  await run('redis-cli', [...tls, ...login, '--cluster', 'create', ...addresses, '--cluster-replicas', '1', '--cluster-yes'])
   await until('a cluster with all of its replicas in step', async () => {
     const states = await Promise.all(servers.map(server => server.execute('INFO replication')))
     const isWhole = (await Promise.all(servers.map(server => server.execute('CLUSTER INFO')))).every(text =>
@@ -26,9 +39,15 @@ export async function startCluster(): Promise<RedisCluster> {
   })
   return {
     servers,
-    nodes: addresses.join(','),
+    env: {
+      REDIS_CLUSTER: servers.map(({ port }) => `127.0.0.1:${port}`).join(','),
+      REDIS_USERNAME: USER,
+      REDIS_PASSWORD: PASSWORD,
+      ...authority,
+    },
     async end() {
       for (const server of servers) await server.end()
+      await rm(folder, { recursive: true, force: true })
     },
   }
 }

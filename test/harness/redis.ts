@@ -4,10 +4,13 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type Socket, connect as tcp } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { connect as tls } from 'node:tls'
+import { CERTIFICATE } from './certificate.ts'
+import { asArguments, plainSettings, tlsSettings } from './redis-tls.ts'
 import { until } from './until.ts'
 
 export type TestRedis = {
-  /** Without a password. */
+  /** Without TLS and without a password. */
   url: string
   port: number
   /** Starts it again after `stop` or `kill`, on the same port and with the data on disk. */
@@ -23,6 +26,9 @@ export type TestRedis = {
   flush(): Promise<void>
   end(): Promise<void>
 }
+
+/** Several servers that replace each other. `env`: the variables of a service that uses them. */
+export type QueueServers = { servers: TestRedis[]; env: Record<string, string>; end(): Promise<void> }
 
 /** A port that is free now. */
 export async function freePort(): Promise<number> {
@@ -40,11 +46,15 @@ function isWhole(answer: string): boolean {
   return length === undefined || Buffer.byteLength(answer) >= head.length + Number(length) + 2
 }
 
+/** `password`: of the user that asks. */
+type RedisAddress = { port: number; password?: string | undefined; hasTls?: boolean }
+
 /** One command on a connection of its own. Resolves to the answer as Redis sends it. */
-export async function redisCommand(port: number, password: string | undefined, command: string): Promise<string> {
-  const socket: Socket = tcp(port, '127.0.0.1')
+export async function redisCommand({ port, password, hasTls }: RedisAddress, command: string): Promise<string> {
+  const host = '127.0.0.1'
+  const socket: Socket = hasTls ? tls({ port, host, ca: CERTIFICATE }) : tcp(port, host)
   try {
-    await once(socket, 'connect')
+    await once(socket, hasTls ? 'secureConnect' : 'connect')
     const answered = async (line: string) => {
       socket.write(`${line}\r\n`)
       let answer = ''
@@ -59,17 +69,18 @@ export async function redisCommand(port: number, password: string | undefined, c
   }
 }
 
-/** `args`: more settings, as `--maxmemory 1mb`. `password`: of the user of `execute`. */
-export type TestRedisOptions = { running?: boolean; args?: string[]; password?: string }
+/** `args`: more settings, as `--maxmemory 1mb`. `password`: of the user of `execute`. `hasTls`: it speaks TLS alone. */
+export type TestRedisOptions = { running?: boolean; args?: string[]; password?: string; hasTls?: boolean }
 
 /** A Redis of the test's own. `running: false`: only its address exists. */
-export async function startRedis({ running = true, args = [], password }: TestRedisOptions = {}): Promise<TestRedis> {
+export async function startRedis({ running = true, args = [], password, hasTls = false }: TestRedisOptions = {}): Promise<TestRedis> {
   const folder = await mkdtemp(join(tmpdir(), 'perennial-redis-'))
   const port = await freePort()
   let child: ChildProcess | undefined
   let ended: Promise<unknown> = Promise.resolve()
 
-  const execute = (command: string) => redisCommand(port, password, command)
+  const listens = asArguments(hasTls ? await tlsSettings(folder, port) : plainSettings(port))
+  const execute = (command: string) => redisCommand({ port, password, hasTls }, command)
 
   // Not `child.kill`: on Deno it sends no second signal.
   function send(signal: NodeJS.Signals): void {
@@ -87,7 +98,7 @@ export async function startRedis({ running = true, args = [], password }: TestRe
     url: `redis://127.0.0.1:${port}`,
     port,
     async start() {
-      const where = ['--bind', '127.0.0.1', '--port', String(port), '--dir', folder]
+      const where = ['--bind', '127.0.0.1', ...listens, '--dir', folder]
       const durable = ['--save', '', '--appendonly', 'yes', '--appendfsync', 'everysec']
       child = spawn('redis-server', [...where, ...durable, ...args], { stdio: 'ignore' })
       ended = once(child, 'exit')
