@@ -46,7 +46,7 @@ install_packages() {
 # need COMMAND…: each has a package of its name
 need() {
   local missing=() name
-  for name; do command -v "$name" >/dev/null || missing+=("$name"); done
+  for name; do type -P "$name" >/dev/null || missing+=("$name"); done
   [ ${#missing[@]} -eq 0 ] || install_packages "${missing[@]}" >"$WORK/log/apt" 2>&1
 }
 
