@@ -11,7 +11,7 @@ cd "$(dirname "$0")/../.."
 ROOT=$PWD HERE=$ROOT/examples/production/walk
 # The Node of `npm ci`, where this machine's own is too old.
 PATH=$ROOT/node_modules/.bin:$PATH
-VERSION=$(node -p 'require("./package.json").version')
+VERSION=$(node -p 'require("./package.json").version') REVISION=$(git rev-parse --short=8 HEAD)
 
 WORK=$(mktemp -d /var/tmp/perennial-walk-XXXXXX)
 declare -A PIDS=()
@@ -108,7 +108,7 @@ PIDS[receiver]=$!
 # --------------------------------------------------------------------------------------------------------------------------------------------------
 step 'what is deployed is built'
 build_archive
-saw "$BUILT of $VERSION ($(git rev-parse --short=8 HEAD))"
+saw "$BUILT of $VERSION ($REVISION)"
 
 # --------------------------------------------------------------------------------------------------------------------------------------------------
 step 'it is started'
@@ -220,7 +220,7 @@ API=http://127.0.0.1:$API1
 wait_for 'readiness' 120 answers "http://127.0.0.1:$METRICS1/readyz"
 READYZ=$(curl -sS "http://127.0.0.1:$METRICS1/readyz")
 for figure in unknown overdue orphans; do [ "$(field ".$figure" <<<"$READYZ")" = 0 ] || fail "/readyz has $READYZ"; done
-saw "from $FORMER_VERSION (${FORMER_COMMIT:0:8}, schema $BEFORE) to $VERSION ($(git rev-parse --short=8 HEAD), schema $(schema)): $events events, 0 failed requests, $webhooks webhooks, $lost lost, $twice twice, $repeated repeated"
+saw "from $FORMER_VERSION (${FORMER_COMMIT:0:8}, schema $BEFORE) to $VERSION ($REVISION, schema $(schema)): $events events, 0 failed requests, $webhooks webhooks, $lost lost, $twice twice, $repeated repeated"
 
 # --------------------------------------------------------------------------------------------------------------------------------------------------
 step 'backed up, destroyed and restored'
