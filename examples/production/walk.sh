@@ -3,8 +3,7 @@
 # standby and on Redis with sentinels, sees the first report arrive, kills the databases under load, upgrades an installation of the last release while
 # it works, and restores a backup after everything was destroyed. Each step prints one line of what was seen; what should not be ends the script.
 #
-#   examples/production/walk.sh                # as root, on Debian, in a clone after `npm ci`
-#   WALK=archive examples/production/walk.sh   # processes of the archive, and not containers of the image; so it is also where no image can be built
+#   examples/production/walk.sh   # as root, on Debian, in a clone after `npm ci`
 #
 # Packages of Debian that are missing are installed. Everything else is in one folder, and is ended and removed with it. It listens on 127.0.0.1 alone.
 set -Eeuo pipefail
@@ -12,7 +11,7 @@ cd "$(dirname "$0")/../.."
 ROOT=$PWD HERE=$ROOT/examples/production/walk
 # The Node of `npm ci`, where this machine's own is too old.
 PATH=$ROOT/node_modules/.bin:$PATH
-VERSION=$(node -p 'require("./package.json").version')
+VERSION=$(node -p 'require("./package.json").version') REVISION=$(git rev-parse --short=8 HEAD)
 
 WORK=$(mktemp -d /var/tmp/perennial-walk-XXXXXX)
 declare -A PIDS=()
@@ -46,7 +45,7 @@ install_packages() {
 # need COMMAND…: each has a package of its name
 need() {
   local missing=() name
-  for name; do command -v "$name" >/dev/null || missing+=("$name"); done
+  for name; do type -P "$name" >/dev/null || missing+=("$name"); done
   [ ${#missing[@]} -eq 0 ] || install_packages "${missing[@]}" >"$WORK/log/apt" 2>&1
 }
 
@@ -58,11 +57,9 @@ leave() {
   local code=$? folder
   set +e
   trap - EXIT ERR
-  [ "${WALK:-}" != image ] || podman rm --all --force --time 0 >/dev/null 2>&1
   [ ${#PIDS[@]} -eq 0 ] || kill -9 "${PIDS[@]}" 2>/dev/null
   for folder in "$WORK"/postgres-*; do [ ! -e "$folder/postmaster.pid" ] || as_postgres "$PG/pg_ctl" stop -s -m immediate -D "$folder" >/dev/null 2>&1; done
   [ ${#PIDS[@]} -eq 0 ] || wait "${PIDS[@]}" 2>/dev/null
-  [ ! -d "$WORK/containers" ] || umount -R "$WORK/containers/overlay" 2>/dev/null
   rm -rf "$WORK"
   exit "$code"
 }
@@ -75,11 +72,6 @@ trap 'exit 143' TERM
 [ "$(id -u)" = 0 ] || fail 'run it as root: Postgres, the service and the script are three users'
 need curl openssl || fail 'no curl and openssl' apt
 need_servers
-case ${WALK:-} in
-  image | archive) ;;
-  '') if need buildah podman runc mmdebstrap; then WALK=image; else WALK=archive; fi ;;
-  *) fail "WALK=$WALK: image or archive" ;;
-esac
 
 # Sixteen ports that are free, below those that the kernel gives to connections.
 PORT=$((20000 + RANDOM % 600 * 16))
@@ -115,8 +107,8 @@ PIDS[receiver]=$!
 
 # --------------------------------------------------------------------------------------------------------------------------------------------------
 step 'what is deployed is built'
-"build_$WALK"
-saw "$BUILT of $VERSION ($(git rev-parse --short=8 HEAD))"
+build_archive
+saw "$BUILT of $VERSION ($REVISION)"
 
 # --------------------------------------------------------------------------------------------------------------------------------------------------
 step 'it is started'
@@ -126,8 +118,7 @@ start_redis "$REDIS1" "$REDIS2" "$SENTINEL1" "$SENTINEL2" "$SENTINEL3"
 settings "$WORK/first.env" perennial
 data_folder "$WORK/data-1"
 run_all "$WORK/first.env" "$WORK/data-1"
-case $WALK in image) how='containers, as deploy/compose.yaml has them' ;; archive) how='processes of the archive' ;; esac
-saw "2 API and 2 workers, $how, on Postgres $(sql "$PG1" 'show server_version' | cut -d ' ' -f 1) with a synchronous standby and Redis with a replica and 3 sentinels"
+saw "2 API and 2 workers of the archive, on Postgres $(sql "$PG1" 'show server_version' | cut -d ' ' -f 1) with a synchronous standby and Redis with a replica and 3 sentinels"
 
 # --------------------------------------------------------------------------------------------------------------------------------------------------
 step 'the first event and the first report arrive'
@@ -229,7 +220,7 @@ API=http://127.0.0.1:$API1
 wait_for 'readiness' 120 answers "http://127.0.0.1:$METRICS1/readyz"
 READYZ=$(curl -sS "http://127.0.0.1:$METRICS1/readyz")
 for figure in unknown overdue orphans; do [ "$(field ".$figure" <<<"$READYZ")" = 0 ] || fail "/readyz has $READYZ"; done
-saw "from $FORMER_VERSION (${FORMER_COMMIT:0:8}, schema $BEFORE) to $VERSION ($(git rev-parse --short=8 HEAD), schema $(schema)): $events events, 0 failed requests, $webhooks webhooks, $lost lost, $twice twice, $repeated repeated"
+saw "from $FORMER_VERSION (${FORMER_COMMIT:0:8}, schema $BEFORE) to $VERSION ($REVISION, schema $(schema)): $events events, 0 failed requests, $webhooks webhooks, $lost lost, $twice twice, $repeated repeated"
 
 # --------------------------------------------------------------------------------------------------------------------------------------------------
 step 'backed up, destroyed and restored'
@@ -263,4 +254,4 @@ wait_for 'the ends of the runs that waited' 120 is_open 0
 saw "the ledger is as it was ($BEFORE: promised/kept/declined/broken/outstanding); the 20 runs that waited went on, and nothing was sent again"
 
 stop_process api-1 api-2 worker-1 worker-2
-echo "The walk is done ($WALK): 7 steps, $TOTAL events, $WEBHOOKS webhooks, 0 lost, 0 twice, $REPEATED repeated under their ids."
+echo "The walk is done: 7 steps, $TOTAL events, $WEBHOOKS webhooks, 0 lost, 0 twice, $REPEATED repeated under their ids."
