@@ -30,7 +30,7 @@ async function commands(): Promise<string[]> {
 function walk(): Promise<{ code: number | null; out: string; notes: string }> {
   const { PATH = '', HOME = '', NODE_EXTRA_CA_CERTS } = process.env
   const env = { PATH, HOME, ...(NODE_EXTRA_CA_CERTS && { NODE_EXTRA_CA_CERTS }) }
-  const child = spawn('examples/production/walk.sh', { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(join(ROOT, 'examples/production/walk.sh'), { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] })
   onTestFinished(() => void child.kill('SIGTERM'))
   let [out, notes] = ['', '']
   child.stdout.on('data', chunk => (out += chunk))
