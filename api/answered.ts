@@ -10,14 +10,14 @@ export type DescribedAnswers = Pick<OperationDescription, 'status'> & {
   validate: Pick<OperationDescription['validate'], 'answer'>
 }
 
-export type Answering = {
+export type CallToAnswer = {
   description: OperationDescription
   check: AnswerCheck
   call: { path: Record<string, string>; body: unknown }
 }
 
 /** The reply of a handler as it is stored and sent. */
-export function answerOf({ description, check, call }: Answering, reply: Reply<OperationId>): Answered {
+export function answerOf({ description, check, call }: CallToAnswer, reply: Reply<OperationId>): Answered {
   check(description, description.status, reply.body)
   const url = (reply.body as { url?: string } | undefined)?.url
   return {

@@ -14,7 +14,7 @@ import type { Db, Pool, Tx } from '../store/connect.ts'
 import { span } from '../store/tracing.ts'
 import { rehearsal, transaction } from '../store/transaction.ts'
 import { type AnalyticsProcess, computeFigures, type FiguresRoute } from './analytics/compute.ts'
-import { type AnswerCheck, type Answering, answerOf, userOf } from './answered.ts'
+import { type AnswerCheck, type CallToAnswer, answerOf, userOf } from './answered.ts'
 import { DESCRIBED_DRY_RUN, dryRunOf } from './dry-run.ts'
 import { invalidData, Problem } from './errors.ts'
 import { type Answered, once, replayed } from './idempotency.ts'
@@ -243,7 +243,7 @@ async function prepare(execution: Execution): Promise<PromiseSettledResult<unkno
   return prepared
 }
 
-const answeringOf = ({ route: { description }, check, call }: Execution): Answering => ({ description, check, call })
+const answeringOf = ({ route: { description }, check, call }: Execution): CallToAnswer => ({ description, check, call })
 function httpAnswer({ operation, description }: Route, owner: Principal, answered: Answered): HttpAnswer {
   const { status, body, location, headers, refusal } = answered
   const hidden = maskedFor(owner, description.id, description.secrets)
