@@ -1,8 +1,8 @@
 /**
- * The share of what tests draw at random, or repeat for each queue, server or limit, that one run tries: two fifths on Node; on Deno, where the same
+ * The share of what tests draw at random, or repeat for each queue, server or limit, that one run tries: three tenths on Node; on Deno, where the same
  * code and the same statements run, as much as shows that they do. TEST_EFFORT says otherwise: 1 is all of it.
  */
-const EFFORT = Number(process.env.TEST_EFFORT ?? ('Deno' in globalThis ? 0.2 : 0.4))
+const EFFORT = Number(process.env.TEST_EFFORT ?? ('Deno' in globalThis ? 0.2 : 0.3))
 
 /** Each hour another part is tried, so that a few runs have tried all of it. The runner names the number; TEST_TURN tries that part again. */
 const TURN = Number(process.env.TEST_TURN ?? 0)
