@@ -8,6 +8,7 @@ import type { Resources } from '../resources.ts'
 import { type Caller, caller, event, hookOn, webhookTo } from '../sink.ts'
 import { tracesOf } from '../trace-collector.ts'
 import { processorSeconds } from './cpu.ts'
+import { type LockWaits, watchLockWaits } from './lock-waits.ts'
 import { serverPid } from './server-pid.ts'
 import { seedWaiting } from './waiting.ts'
 
@@ -17,8 +18,8 @@ export type Driver = (typeof DRIVERS)[number]
 /** What each event starts: its delivery to an integration, or a run whose only step sends a webhook. */
 export type Way = 'deliver' | 'automate'
 
-/** Events a second from the first request until the last effect is recorded; processor time of one event in milliseconds. */
-export type Rate = { rate: number; node: number; postgres: number }
+/** Events a second from the first request until the last effect is recorded; processor time of one event in milliseconds; waits for locks. */
+export type Rate = { rate: number; node: number; postgres: number } & LockWaits
 
 export type Setting = { driver: Driver; way: Way; integrations: number; workers: number; waiting: number }
 
@@ -102,6 +103,7 @@ export async function startOurs(
     async round(events) {
       const before = await seconds()
       const arrivedBefore = receiver.arrived()
+      const waits = watchLockWaits(pool)
       const began = performance.now()
       const each = Math.ceil(events / integrations)
       await Promise.all(names.map((name, n) => post(call, name, sent + n * each, each)))
@@ -114,6 +116,7 @@ export async function startOurs(
         rate: all / passed,
         node: ((after.node - before.node) * 1000) / all,
         postgres: ((after.postgres - before.postgres) * 1000) / all,
+        ...(await waits.stop()),
       }
       say(`  ${driver}: ${thousands(result.rate)}/s, ${result.node.toFixed(2)} + ${result.postgres.toFixed(2)} ms`)
       return result
