@@ -3,22 +3,28 @@ import type { Pool } from '../../store/connect.ts'
 
 const EVERY_MS = 20
 
-/** Of the moments at which statements of this database were seen under way: per cent in which they waited for a lock, and for one in memory. */
-export type LockWaits = { locks: number; light: number }
+/**
+ * Of the moments at which statements of this database were seen under way: per cent in which they waited for a lock, and for one in memory.
+ * `most`: the beginning of the statement that waited for locks most often.
+ */
+export type LockWaits = { locks: number; light: number; most: string }
 
 /** Looks at the sessions of the pool's database until `stop`. */
 export function watchLockWaits(pool: Pool): { stop(): Promise<LockWaits> } {
   let hasEnded = false
-  const seen = { active: 0, locks: 0, light: 0 }
+  const seen = { active: 0, Lock: 0, LWLock: 0 }
+  const waiting = new Map<string, number>()
   const look = async () => {
     while (!hasEnded) {
-      const { rows } = await pool.query<typeof seen>(
-        `select count(*)::int as active, count(*) filter (where wait_event_type = 'Lock')::int as locks, count(*) filter (where wait_event_type = 'LWLock')::int as light
+      const { rows } = await pool.query<{ type: string | null; statement: string }>(
+        `select wait_event_type as type, left(regexp_replace(query, '\\s+', ' ', 'g'), 100) as statement
          from pg_stat_activity where datname = current_database() and backend_type = 'client backend' and state = 'active' and pid <> pg_backend_pid()`,
       )
-      seen.active += rows[0]!.active
-      seen.locks += rows[0]!.locks
-      seen.light += rows[0]!.light
+      for (const { type, statement } of rows) {
+        seen.active += 1
+        if (type === 'Lock' || type === 'LWLock') seen[type] += 1
+        if (type === 'Lock') waiting.set(statement, (waiting.get(statement) ?? 0) + 1)
+      }
       await sleep(EVERY_MS)
     }
   }
@@ -28,7 +34,8 @@ export function watchLockWaits(pool: Pool): { stop(): Promise<LockWaits> } {
     async stop() {
       hasEnded = true
       await ended
-      return { locks: share(seen.locks), light: share(seen.light) }
+      const [most = ''] = [...waiting].sort(([, x], [, y]) => y - x).map(([statement]) => statement)
+      return { locks: share(seen.Lock), light: share(seen.LWLock), most }
     },
   }
 }

@@ -119,6 +119,7 @@ export async function startOurs(
         ...(await waits.stop()),
       }
       say(`  ${driver}: ${thousands(result.rate)}/s, ${result.node.toFixed(2)} + ${result.postgres.toFixed(2)} ms`)
+      if (result.most) say(`    waited for locks, ${result.locks.toFixed(1)} %, most of all: ${result.most}`)
       return result
     },
     pause: () => signal('SIGSTOP'),
