@@ -59,11 +59,17 @@ function contents(headings: readonly Heading[]): string {
 }
 
 function neighbours(name: string): string {
-  // A page below another one is read by itself.
-  if (name.includes('/')) return ''
   const i = PAGES.findIndex(page => page.name === name)
-  const link = (page: Page | undefined, rel: 'prev' | 'next', word: string) =>
+  const link = (page: Page | undefined, rel: 'prev' | 'next' | 'up', word: string) =>
     page ? `<a rel="${rel}" href="${addressOf(page.name)}"><span>${word}</span>${escaped(page.title)}</a>` : '<span></span>'
+  // A page below another one is read by itself.
+  const [above] = name.split('/')
+  if (above !== name)
+    return `<nav class="neighbours" aria-label="The page above">${link(
+      PAGES.find(page => page.name === above),
+      'up',
+      'Back to',
+    )}</nav>`
   return `<nav class="neighbours" aria-label="Neighbouring pages">${link(PAGES[i - 1], 'prev', 'Before')}${link(PAGES[i + 1], 'next', 'Next')}</nav>`
 }
 
