@@ -1,4 +1,3 @@
-import type { CallToolResult } from '@modelcontextprotocol/server'
 import type { CallOutcome } from '../../domain/operators/mcp-calls/record.ts'
 import { resetting } from '../../domain/oversight/sandbox/reset.ts'
 import type { RequestState } from '../context.ts'
@@ -13,11 +12,11 @@ import type { CallDeps, Calling } from './deps.ts'
 import { type Arguments, byArgument, inputOf } from './input.ts'
 import { recorded } from './recorded.ts'
 import { rehearsalOf, rehearsedChanges } from './rehearsal.ts'
-import { errorResult, type Lane, structured, toolResult } from './result.ts'
+import { errorAnswer, type Lane, type Structured, structured, type ToolAnswer, toolAnswer } from './result.ts'
 import type { Tool } from './tools.ts'
 
 /** A result, or the question whether to go on. */
-export type Called = { is: 'result'; result: CallToolResult } | { is: 'asking'; confirmation: AskedConfirmation }
+export type Called = { is: 'result'; result: ToolAnswer } | { is: 'asking'; confirmation: AskedConfirmation }
 
 /** Runs the operation of a tool as a request of HTTP would. Throws a Problem. */
 async function runTool({ deps, stateOf }: CallDeps, tool: Tool, { owner, requestId }: Calling, input: RequestInput): Promise<HttpAnswer> {
@@ -43,21 +42,23 @@ async function runTool({ deps, stateOf }: CallDeps, tool: Tool, { owner, request
 }
 
 /** A fault as the result of a tool, with the names of its arguments. */
-function faultOf(tool: Tool, error: unknown): CallToolResult {
+function faultOf(tool: Tool, error: unknown): ToolAnswer {
   const { status, headers, body } = problemOf(error)
   const { details } = body.error
-  return errorResult({ status, headers, body: { error: { ...body.error, ...(details && { details: byArgument(tool, details) }) } } })
+  return errorAnswer({ status, headers, body: { error: { ...body.error, ...(details && { details: byArgument(tool, details) }) } } })
 }
+
+const json = (content: Structured): string => JSON.stringify(content)
 
 type Dry = Changes & { status: number }
 
 /** What the answer of an operation is for a tool. */
-function resultOf(tool: Tool, { lane }: Calling, input: RequestInput, answer: HttpAnswer): CallToolResult {
-  if (answer.status >= 400) return errorResult({ status: answer.status, body: JSON.parse(answer.body!), headers: answer.headers })
+function toolAnswerOf(tool: Tool, { lane }: Calling, input: RequestInput, answer: HttpAnswer): ToolAnswer {
+  if (answer.status >= 400) return errorAnswer({ status: answer.status, body: JSON.parse(answer.body!), headers: answer.headers })
   const { description } = tool.route
-  if (!input.dryRun || description.dryRun === 'own') return toolResult(lane, structured(description, input.query, answer))
+  if (!input.dryRun || description.dryRun === 'own') return toolAnswer(lane, structured(description, input.query, answer))
   const { status, changes, truncated }: Dry = JSON.parse(answer.body!)
-  return toolResult(lane, { status, result: null, dry_run: { changes, truncated } })
+  return toolAnswer(lane, json({ status, result: null, dry_run: { changes, truncated } }))
 }
 
 /** First call: what would change, and nothing is changed. */
@@ -75,13 +76,13 @@ async function make(call: CallDeps, tool: Tool, calling: Calling, given: Argumen
   const input = inputOf(tool, tool.confirm ? structuredClone(given) : given, call.deps.secrets)
   if (needsConfirmation(tool, given)) {
     const stored = await repeated(tool.route, calling.owner, input, call.deps.pool)
-    if (stored) return { is: 'result', status: stored.status, result: resultOf(tool, calling, input, stored) }
+    if (stored) return { is: 'result', status: stored.status, result: toolAnswerOf(tool, calling, input, stored) }
     if (given.confirmation_token === undefined)
       return { is: 'asking', status: 202, confirmation: await ask(call, tool, calling, given, input) }
     await confirmed(call.deps, tool, calling.owner, given)
   }
   const answer = await runTool(call, tool, calling, input)
-  return { is: 'result', status: answer.status, result: resultOf(tool, calling, input, answer) }
+  return { is: 'result', status: answer.status, result: toolAnswerOf(tool, calling, input, answer) }
 }
 
 /** Makes a call and says what became of it. Every fault is a result. */
@@ -107,18 +108,18 @@ export async function callTool(call: CallDeps, tool: Tool, calling: Calling, giv
 }
 
 /** For clients that cannot ask the operator themselves. */
-export const twoCalls = (lane: Lane, confirmation: AskedConfirmation): CallToolResult =>
-  toolResult(
+export const twoCalls = (lane: Lane, confirmation: AskedConfirmation): ToolAnswer =>
+  toolAnswer(
     lane,
-    { status: 202, result: null, confirmation },
+    json({ status: 202, result: null, confirmation }),
     `Nothing was changed. Show this to the operator and ask whether to go on: ${confirmation.summary} If so, call ${confirmation.tool} again with the same arguments, confirmation_token, confirm_id and the reason that the operator gives.`,
   )
 
 /** The operator said no to a call. */
-export const declined = (lane: Lane): CallToolResult =>
-  toolResult(lane, { status: 200, result: null, confirmation: { declined: true } }, 'The operator declined. Nothing was changed.')
+export const declined = (lane: Lane): ToolAnswer =>
+  toolAnswer(lane, json({ status: 200, result: null, confirmation: { declined: true } }), 'The operator declined. Nothing was changed.')
 
-export const unknownTool = (name: string): CallToolResult =>
-  errorResult(
+export const unknownTool = (name: string): ToolAnswer =>
+  errorAnswer(
     invalidData([{ field: 'name', message: `must be the name of a tool of the list, which ${JSON.stringify(name.slice(0, 100))} is not` }]),
   )

@@ -11,7 +11,7 @@ import { callTool } from './call.ts'
 import type { CallDeps } from './deps.ts'
 import type { Arguments } from './input.ts'
 import { type McpCaller, SERVER_INFO } from './protocol.ts'
-import type { Lane } from './result.ts'
+import { type Lane, resultJson } from './result.ts'
 import { isSelected, type Tool, type Tools } from './tools.ts'
 
 // Nearly all messages are calls of reading tools. For each of them the package of the protocol makes a server, reads the message with a schema several times,
@@ -24,6 +24,7 @@ const METHOD = 'tools/call'
 /** Keys of `_meta` that are the protocol's begin so. */
 const RESERVED = 'io.modelcontextprotocol/'
 const ENVELOPE = new Set([PROTOCOL_VERSION_META_KEY, CLIENT_INFO_META_KEY, CLIENT_CAPABILITIES_META_KEY])
+const COMPLETE = { resultType: 'complete', _meta: { [SERVER_INFO_META_KEY]: SERVER_INFO } }
 const OF_MESSAGE = new Set(['jsonrpc', 'id', 'method', 'params'])
 const OF_PARAMS = new Set(['name', 'arguments', '_meta'])
 
@@ -94,12 +95,8 @@ export function directCalls(
   async function answer(tool: Tool, lane: Lane, { id, given }: Message, { owner, requestId }: McpCaller): Promise<string> {
     const called = await callTool(call, tool, { owner, requestId, lane }, given)
     if (called.is !== 'result') throw new Error(`${tool.listed.name} reads, and asks for a confirmation`)
-    const { content, structuredContent, isError } = called.result
-    const result =
-      lane === 'current'
-        ? { content, structuredContent, isError, resultType: 'complete', _meta: { [SERVER_INFO_META_KEY]: SERVER_INFO } }
-        : { content, structuredContent, isError }
-    return JSON.stringify({ result, jsonrpc: '2.0', id })
+    const result = resultJson(called.result, lane === 'current' ? COMPLETE : {})
+    return `{"result":${result},"jsonrpc":"2.0","id":${JSON.stringify(id)}}`
   }
 
   return (headers, body, caller) => {

@@ -1,7 +1,6 @@
-import type { CallToolResult } from '@modelcontextprotocol/server'
 import { invalidData } from '../errors.ts'
 import type { Arguments } from './input.ts'
-import { errorResult, toolResult } from './result.ts'
+import { errorAnswer, type ToolAnswer, toolAnswer } from './result.ts'
 import { inDetail, type Tool } from './tools.ts'
 
 export const CALL_OPERATION = 'call_operation'
@@ -44,22 +43,23 @@ export const FINDING = [
 const line = ({ listed }: Tool) => ({ name: listed.name, title: listed.title })
 
 /** Finds and describes operations, with the whole text in both revisions of the protocol, among those that the client may call. Null: no tool of this name. */
-export function find(name: string, tools: readonly Tool[], given: Arguments): CallToolResult | null {
+export function find(name: string, tools: readonly Tool[], given: Arguments): ToolAnswer | null {
   if (name === 'find_operations') {
     const { words: text = '' } = given
-    if (typeof text !== 'string') return errorResult(invalidData([{ field: 'words', message: 'must be string' }]))
+    if (typeof text !== 'string') return errorAnswer(invalidData([{ field: 'words', message: 'must be string' }]))
     const words = text.toLowerCase().split(/\W+/).filter(Boolean)
     const found = tools.filter(({ listed }) => {
       const whole = `${listed.name.replaceAll('_', ' ')} ${listed.title} ${listed.description}`.toLowerCase()
       return words.every(word => whole.includes(word))
     })
-    return toolResult('earlier', { status: 200, result: { operations: found.map(line) } })
+    return toolAnswer('earlier', JSON.stringify({ status: 200, result: { operations: found.map(line) } }))
   }
   if (name !== 'describe_operation') return null
   const tool = tools.find(({ listed }) => listed.name === given.name)
-  if (!tool) return errorResult(invalidData([{ field: 'name', message: 'must be the name of an operation that find_operations finds' }]))
+  if (!tool) return errorAnswer(invalidData([{ field: 'name', message: 'must be the name of an operation that find_operations finds' }]))
   const { title, description, inputSchema, annotations } = inDetail(tool)
-  return toolResult('earlier', { status: 200, result: { name: tool.listed.name, title, description, arguments: inputSchema, annotations } })
+  const result = { name: tool.listed.name, title, description, arguments: inputSchema, annotations }
+  return toolAnswer('earlier', JSON.stringify({ status: 200, result }))
 }
 
 /** The operation that is called by its name, with its arguments. */

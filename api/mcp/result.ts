@@ -10,6 +10,9 @@ export type Lane = 'current' | 'earlier'
 /** What a tool answers, beside the text. */
 export type Structured = { status: number; result: unknown } & Record<string, unknown>
 
+/** `texts`: for the assistant. `json`: that of the structured content, null for an error. */
+export type ToolAnswer = { texts: string[]; json: string | null }
+
 /** Bytes of a result. */
 const MOST_OF_RESULT = 100_000
 /** Bytes of a text that repeats the structured content. */
@@ -78,20 +81,32 @@ function cut(description: OperationDescription, query: Fields, body: Fields): { 
   return { result, truncated: { field: name, left_out: items.length - kept, ...(next && { next }) } }
 }
 
-/** The answer of an operation as a tool gives it. */
-export function structured(description: OperationDescription, query: Fields, { status, headers, body }: HttpAnswer): Structured {
-  const whole: unknown = body === null ? null : JSON.parse(body)
+/** The structured content of a result whose JSON is known, which is neither read nor written again. */
+const around = (status: number, result: string, rest: Fields): string => `{"status":${status},"result":${result}${members(rest)}}`
+
+/** The fields of an object as they stand behind another one. */
+function members(fields: Fields): string {
+  const inner = JSON.stringify(fields).slice(1, -1)
+  return inner && `,${inner}`
+}
+
+/** The answer of an operation as a tool gives it, as JSON. */
+export function structured(description: OperationDescription, query: Fields, { status, headers, body }: HttpAnswer): string {
   const rest = {
     ...(headers.Location !== undefined && { location: headers.Location }),
     ...(headers['Retry-After'] !== undefined && { retry_after: Number(headers['Retry-After']) }),
     ...(headers['X-Qon-Pagination-Restarted'] !== undefined && { pagination_restarted: true }),
   }
+  if (body === null) return around(status, 'null', rest)
   const reveal = headers[REVEAL_HEADER]
-  if (reveal !== undefined && isObject(whole)) return { status, result: { ...whole, reveal_url: reveal }, ...rest }
-  if (body === null || Buffer.byteLength(body) <= MOST_OF_RESULT) return { status, result: whole, ...rest }
-  const shorter = isObject(whole) ? cut(description, query, whole) : null
-  if (shorter) return { status, ...shorter, ...rest }
-  return { status, result: null, ...rest, truncated: { field: 'result', left_out: Buffer.byteLength(body), unit: 'bytes' } }
+  const whole = () => JSON.parse(body) as unknown
+  if (reveal !== undefined) return around(status, JSON.stringify({ ...(whole() as Fields), reveal_url: reveal }), rest)
+  const size = Buffer.byteLength(body)
+  if (size <= MOST_OF_RESULT) return around(status, body, rest)
+  const long = whole()
+  const shorter = isObject(long) ? cut(description, query, long) : null
+  const { result, truncated } = shorter ?? { result: null, truncated: { field: 'result', left_out: size, unit: 'bytes' } }
+  return around(status, JSON.stringify(result), shorter ? { truncated, ...rest } : { ...rest, truncated })
 }
 
 /** A long result in a line: how many items, their ids, where it goes on. */
@@ -108,18 +123,26 @@ function summary({ status, result, truncated }: Structured): string {
   })
 }
 
-/** `say`: for the assistant, in place of the JSON. */
-export function toolResult(lane: Lane, content: Structured, say?: string): CallToolResult {
-  const json = JSON.stringify(content)
-  const text = lane === 'current' && Buffer.byteLength(json) > MOST_OF_TEXT ? summary(content) : json
-  return {
-    content: [...(say === undefined ? [] : [{ type: 'text' as const, text: say }]), { type: 'text', text }],
-    structuredContent: content,
-  }
+/** `json`: that of the structured content. `say`: for the assistant, in place of the JSON. */
+export function toolAnswer(lane: Lane, json: string, say?: string): ToolAnswer {
+  const text = lane === 'current' && Buffer.byteLength(json) > MOST_OF_TEXT ? summary(JSON.parse(json)) : json
+  return { texts: say === undefined ? [text] : [say, text], json }
 }
 
-export const errorResult = ({ status, body, headers }: Pick<Problem, 'status' | 'body' | 'headers'>): CallToolResult => {
+export const errorAnswer = ({ status, body, headers }: Pick<Problem, 'status' | 'body' | 'headers'>): ToolAnswer => {
   const retryAfter = headers['Retry-After']
   const text = JSON.stringify({ status, ...body, ...(retryAfter !== undefined && { retry_after: Number(retryAfter) }) })
-  return { content: [{ type: 'text', text }], isError: true }
+  return { texts: [text], json: null }
 }
+
+const contentOf = (texts: readonly string[]) => texts.map(text => ({ type: 'text' as const, text }))
+
+/** For the package of the protocol. */
+export const resultOf = ({ texts, json }: ToolAnswer): CallToolResult => ({
+  content: contentOf(texts),
+  ...(json === null ? { isError: true } : { structuredContent: JSON.parse(json) }),
+})
+
+/** The same as JSON. `rest`: further fields. */
+export const resultJson = ({ texts, json }: ToolAnswer, rest: Fields): string =>
+  `{"content":${JSON.stringify(contentOf(texts))},${json === null ? '"isError":true' : `"structuredContent":${json}`}${members(rest)}}`

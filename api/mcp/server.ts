@@ -7,6 +7,7 @@ import type { Arguments } from './input.ts'
 import { addPrompts } from './prompts.ts'
 import { instructionsFor, mcpCallerOf, SERVER_INFO, type ServerFactory } from './protocol.ts'
 import { addResources } from './resources.ts'
+import { resultOf } from './result.ts'
 import { isSelected, listed, type Tools, toolsOf } from './tools.ts'
 
 /** A list is that of the token, and changes with the grant and the operator's role. */
@@ -55,13 +56,13 @@ export function mcpServers(call: CallDeps, tools: Tools): ServerFactory {
 
     async function answer(name: string, given: Arguments, context: ServerContext) {
       const tool = tools.get(name)
-      if (!tool || !isSelected(selection, tool)) return unknownTool(name)
+      if (!tool || !isSelected(selection, tool)) return resultOf(unknownTool(name))
       const answered = withAnswer(given, context)
-      if (answered === null) return declined(lane)
+      if (answered === null) return resultOf(declined(lane))
       const called = await callTool(call, tool, { owner, requestId, lane }, answered)
-      if (called.is === 'result') return called.result
+      if (called.is === 'result') return resultOf(called.result)
       const { confirmation } = called
-      if (lane === 'earlier' || !showsForms(server)) return twoCalls(lane, confirmation)
+      if (lane === 'earlier' || !showsForms(server)) return resultOf(twoCalls(lane, confirmation))
       return inputRequired({
         inputRequests: { [QUESTION]: inputRequired.elicit(formOf(confirmation)) },
         requestState: await asked.mint({ token: confirmation.token }, context),
@@ -74,7 +75,8 @@ export function mcpServers(call: CallDeps, tools: Tools): ServerFactory {
     server.setRequestHandler('tools/call', ({ params }, context) => {
       const given = (params.arguments ?? {}) as Arguments
       if (!selection.find) return answer(params.name, given, context)
-      if (params.name !== CALL_OPERATION) return find(params.name, toolsOf(tools, selection, owner), given) ?? unknownTool(params.name)
+      if (params.name !== CALL_OPERATION)
+        return resultOf(find(params.name, toolsOf(tools, selection, owner), given) ?? unknownTool(params.name))
       const { name, given: inner } = calledByName(given)
       return answer(name, inner, context)
     })

@@ -7,10 +7,10 @@ const byCursor = routes.find(({ description }) => description.pagination === 'cu
 const text = 'x'.repeat(9_000)
 const cutOf = (items: object[], description = byCursor, query = {}) => {
   const body = JSON.stringify({ object: 'list', data: items, has_more: true, next_cursor: 'end-of-the-page' })
-  return structured(description, query, { status: 200, headers: {}, body }) as unknown as {
-    result: Record<string, unknown>
-    truncated: object
-  }
+  const cut: { result: Record<string, unknown>; truncated: object } = JSON.parse(
+    structured(description, query, { status: 200, headers: {}, body }),
+  )
+  return cut
 }
 const twenty = (item: (at: number) => object) => Array.from({ length: 20 }, (_, at) => item(at))
 
