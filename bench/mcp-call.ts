@@ -3,6 +3,8 @@ import { type Figures, generate } from './load/generate.ts'
 import { seedCallers } from './mcp-call/callers.ts'
 import { checkAnswers, type Read, requestsOf, SIDES, type SideName } from './mcp-call/requests.ts'
 import { measureSignIns } from './mcp-call/sign-in.ts'
+import { processorSeconds } from './path/cpu.ts'
+import { serverPid } from './path/server-pid.ts'
 import { createTenants, openPool, startProduct } from './product.ts'
 import { median, option, type Result, round, say, table, thousands } from './report.ts'
 import { withResources } from './resources.ts'
@@ -17,6 +19,9 @@ const SIGN_INS = 20
 const MOST_HELD_UP = 0.5
 const TOKEN = 'a-token-of-the-figures'
 
+/** With the processor time of one call, in milliseconds. */
+type Seen = Figures & { api: number; postgres: number }
+
 /** Two reads of each kind of caller in turns: one row, and a page of twenty. Then sign-ins. */
 export const bench = (): Promise<Result> =>
   withResources(async resources => {
@@ -28,7 +33,9 @@ export const bench = (): Promise<Result> =>
     const users = await seedUsers(pool, [tenant!.environment], USERS)
     await seedEvents(pool, USERS, 0, EVENTS)
     const callers = await seedCallers(pool, tenant!, CALLERS)
-    const { url } = await startProduct(resources, database, 'api', { METRICS_TOKEN: TOKEN, LOG_LEVEL: 'error' })
+    const { url, pid } = await startProduct(resources, database, 'api', { METRICS_TOKEN: TOKEN, LOG_LEVEL: 'error' })
+    const postgres = await serverPid(resources)
+    const spent = async () => ({ api: await processorSeconds([pid]), postgres: postgres === null ? 0 : await processorSeconds([postgres]) })
     const reads: Read[] = [
       {
         name: 'a user',
@@ -47,8 +54,11 @@ export const bench = (): Promise<Result> =>
       for (const { read, connections, seen } of cases)
         for (const side of SIDES) {
           const requests = requestsOf(side, read, callers)
+          const before = await spent()
           const figures = await generate(resources, { url, seconds: n === 0 ? 1 : seconds, connections, requests })
-          if (n > 0) seen[side].push(figures)
+          const after = await spent()
+          const each = (of: keyof typeof after) => ((after[of] - before[of]) * 1000) / figures.responses
+          if (n > 0) seen[side].push({ ...figures, api: each('api'), postgres: each('postgres') })
           say(
             `  ${n === 0 ? 'warming up' : `round ${n}`}: ${side}, ${read.name}, ${connections} at once: ${thousands(figures.perSecond)} /s`,
           )
@@ -60,20 +70,21 @@ export const bench = (): Promise<Result> =>
     )
     console.log(await durability(database))
     const rows = cases.flatMap(({ read, connections, seen }) => {
-      const of = (side: SideName, what: keyof Figures) => median(seen[side].map(figures => figures[what]))
+      const of = (side: SideName, what: keyof Seen) => median(seen[side].map(figures => figures[what]))
       return SIDES.map(side => ({
         what: `${read.name}, ${connections} at once: ${side}`,
         side,
         perSecond: of(side, 'perSecond'),
         overHttp: of('HTTP', 'perSecond'),
         p50: of(side, 'p50'),
+        processor: `${of(side, 'api').toFixed(2)}; ${of(side, 'postgres').toFixed(2)}`,
         // By rounds, because the speed of the machine changes by the minute.
         ratio: median(seen[side].map(({ perSecond }, n) => perSecond / seen.HTTP[n]!.perSecond)),
       }))
     })
     table(
-      ['', 'calls/s', 'p50 ms', 'of HTTP'],
-      rows.map(({ what, perSecond, p50, ratio }) => [what, thousands(perSecond), p50.toFixed(2), ratio.toFixed(2)]),
+      ['', 'calls/s', 'p50 ms', 'API; Postgres, ms a call', 'of HTTP'],
+      rows.map(({ what, perSecond, p50, processor, ratio }) => [what, thousands(perSecond), p50.toFixed(2), processor, ratio.toFixed(2)]),
     )
     console.log(
       `Sign-in with a password: p50 ${signIns.p50.toFixed(0)} ms, longest ${signIns.longest.toFixed(0)} ms; the event loop is held up for ${signIns.heldUp.toFixed(1)} ms meanwhile, ${signIns.idle.toFixed(1)} ms without`,
@@ -91,4 +102,4 @@ export const bench = (): Promise<Result> =>
     }
   })
 
-const seenOf = () => Object.fromEntries(SIDES.map(side => [side, [] as Figures[]])) as Record<SideName, Figures[]>
+const seenOf = () => Object.fromEntries(SIDES.map(side => [side, [] as Seen[]])) as Record<SideName, Seen[]>

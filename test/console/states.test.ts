@@ -175,6 +175,18 @@ describe('failed', () => {
   })
 })
 
+test('a tab from before an upgrade says so where the script of a page is gone, and loads what there is now', async () => {
+  const { page: own } = await signedIn('admin')
+  const scripts = /\/console\/assets\/.*\.js/
+  await own.route(scripts, route => route.fulfill({ status: 404, body: '' }))
+  await own.evaluate(`history.pushState(null, '', '/console/charts/sales')`)
+  await own.getByText('The service is away, or was upgraded since this tab was opened.').waitFor()
+  await own.unroute(scripts)
+  await own.getByRole('button', { name: 'Try again' }).click()
+  await own.locator('.numbers tbody tr').first().waitFor()
+  await own.context().close()
+})
+
 test('a viewer reads every page and is told what is for others', LONG, async () => {
   const { page: own, faults } = await signedIn('viewer')
   const refused = new Set<string>()
