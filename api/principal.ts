@@ -1,11 +1,12 @@
 import { isIP } from 'node:net'
 import type { Principal } from '../domain/operators/principal.ts'
 import { isChecksumRight, looksNamed } from '../domain/projects/named-key-form.ts'
-import { findNamedKey, type NamedKeyOwner, noteUse } from '../domain/projects/named-keys.ts'
+import { findNamedKey, type KeyUse, type NamedKeyOwner, noteKeyUses } from '../domain/projects/named-keys.ts'
 import type { Pool } from '../store/connect.ts'
 import { type authenticator, bearerOf, unauthorized } from './authenticate.ts'
 import { joined } from './joined.ts'
 import { plainAddress } from './network-prefix.ts'
+import { noted } from './noted.ts'
 import { unknownKeys } from './unknown-keys.ts'
 
 const MOST_KNOWN = 10_000
@@ -27,18 +28,12 @@ export function principals(
   /** Keys that were found: looking them up again does not count against their address, which may be a proxy of many. */
   const known = new Set<string>()
   const unknown = unknownKeys()
-  /** Ids of keys whose use is being noted. */
-  const noting = new Set<string>()
   const look = joined((_: string, key: string, address: string) => findNamedKey(pool, key, inetOf(address)))
 
-  function note(owner: NamedKeyOwner, address: string): void {
-    if (noting.has(owner.keyId)) return
-    noting.add(owner.keyId)
-    // The request does not wait for it, and a use that could not be noted is noted with the next one.
-    noteUse(pool, owner, inetOf(address))
-      .catch(() => {})
-      .finally(() => noting.delete(owner.keyId))
-  }
+  const note = noted<KeyUse>(
+    uses => noteKeyUses(pool, uses),
+    ({ environment }) => environment,
+  )
 
   async function named(key: string, address: string): Promise<NamedKeyOwner> {
     if (!isChecksumRight(key)) throw unauthorized()
@@ -53,7 +48,7 @@ export function principals(
     }
     if (known.size >= MOST_KNOWN) known.delete(known.values().next().value!)
     known.add(key)
-    if (found.isUseDue) note(found.owner, address)
+    if (found.isUseDue) note({ ...found.owner, address: inetOf(address) })
     return found.owner
   }
 

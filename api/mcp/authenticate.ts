@@ -1,9 +1,10 @@
-import { findGrant, type GrantOwner, noteGrantUse } from '../../domain/operators/grants/grant.ts'
+import { findGrant, type GrantOwner, noteGrantUses } from '../../domain/operators/grants/grant.ts'
 import { hashKey } from '../../domain/projects/secrets.ts'
 import type { Pool } from '../../store/connect.ts'
 import { bearerOf } from '../authenticate.ts'
 import { Problem } from '../errors.ts'
 import { joined } from '../joined.ts'
+import { noted } from '../noted.ts'
 import { unknownKeys } from '../unknown-keys.ts'
 
 const MOST_KNOWN = 10_000
@@ -27,6 +28,14 @@ export function grants(pool: Pool): (header: string | undefined, address: string
   const known = new Set<string>()
   const unknown = unknownKeys()
   const look = joined((hash: string) => findGrant(pool, Buffer.from(hash, 'hex')))
+  const note = noted<GrantOwner>(
+    owners =>
+      noteGrantUses(
+        pool,
+        owners.map(({ keyId }) => keyId),
+      ),
+    ({ environment }) => environment,
+  )
   return async (header, address, publicUrl) => {
     const token = bearerOf(header)
     if (token === undefined) throw unauthorized(publicUrl, header !== undefined)
@@ -40,8 +49,7 @@ export function grants(pool: Pool): (header: string | undefined, address: string
     }
     if (known.size >= MOST_KNOWN) known.delete(known.values().next().value!)
     known.add(hash)
-    // The request does not wait for it, and a use that could not be noted is noted with the next one.
-    if (found.isUseDue) noteGrantUse(pool, found.owner.keyId).catch(() => {})
+    if (found.isUseDue) note(found.owner)
     return found.owner
   }
 }

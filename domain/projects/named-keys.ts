@@ -1,4 +1,5 @@
 import { timingSafeEqual } from 'node:crypto'
+import { arrayOf } from '../../store/array-literal.ts'
 import type { Db, Tx } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
 import type { Trail } from '../kernel/audit/record.ts'
@@ -69,13 +70,19 @@ export async function findNamedKey(
   return { owner: { keyId, kind: 'named', project, environment, environmentKind, scopes: new Set(scopes) }, isUseDue }
 }
 
-/** Writes when and from where the key was used, unless another process has done so within the last minute. Never waits for a lock of the row. */
-export async function noteUse(db: Db, { environment, keyId }: NamedKeyOwner, address: string | null): Promise<void> {
+/** `address`: null where it is unknown. */
+export type KeyUse = Pick<NamedKeyOwner, 'environment' | 'keyId'> & { address: string | null }
+
+/** Writes when and from where keys of one environment were used, unless another process has done so within the last minute. Never waits for a lock of a row. */
+export async function noteKeyUses(db: Db, uses: readonly KeyUse[]): Promise<void> {
   await db.query({
-    name: 'note-use-of-named-key',
-    text: `update api_keys set last_used_at = clock_timestamp(), last_used_address = $3 where environment = $1 and id = (
-             select id from api_keys where environment = $1 and id = $2 and ${IS_USE_DUE} for no key update skip locked)`,
-    values: [environment, keyId, address],
+    name: 'note-uses-of-named-keys',
+    text: `with used as (select * from unnest($2::text[], $3::inet[]) w (id, address))
+           update api_keys k set last_used_at = clock_timestamp(), last_used_address = (select address from used where id = k.id limit 1)
+           where environment = $1 and id = any (array(
+             select l.id from used w cross join lateral (
+               select id from api_keys where environment = $1 and id = w.id and ${IS_USE_DUE} limit 1 for no key update skip locked) l))`,
+    values: [uses[0]!.environment, uses.map(({ keyId }) => keyId), arrayOf(uses, ({ address }) => address)],
   })
 }
 

@@ -291,6 +291,20 @@ describe('the last use', () => {
     expect([listed.last_used_address, listed.last_used_at]).toEqual(['127.0.0.1', expect.any(String)])
   })
 
+  test('of many keys at one moment is noted for each, with its own address', async () => {
+    const keys = await Promise.all(Array.from({ length: 12 }, () => namedKey(proxied, proxied.project, ['events:read'])))
+    const from = (n: number) => ({ 'X-Forwarded-For': `203.0.113.${n}` })
+    await Promise.all(keys.flatMap(({ key }, n) => [1, 2].map(() => proxied.call('GET', '/v4/events', { key, headers: from(n) }))))
+    const { rows } = await until('all uses', async () => {
+      const found = await proxied.pool.query(
+        `select id, host(last_used_address) as address from api_keys where id = any ($1) and last_used_at is not null`,
+        [keys.map(({ id }) => id)],
+      )
+      return found.rowCount === keys.length ? found : undefined
+    })
+    expect(new Map(rows.map(({ id, address }) => [id, address]))).toEqual(new Map(keys.map(({ id }, n) => [id, `203.0.113.${n}`])))
+  })
+
   test('makes no request wait', async () => {
     const { key, id } = await namedKey(api, api.project, ['events:read'])
     const holder = await api.pool.connect()

@@ -1,8 +1,8 @@
 // Who makes a request is looked up by one row of each table, in whatever state the tables were when the connection planned the statement.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { findGrant, noteGrantUse } from '../../domain/operators/grants/grant.ts'
+import { findGrant, noteGrantUses } from '../../domain/operators/grants/grant.ts'
 import { findKey } from '../../domain/projects/keys.ts'
-import { findNamedKey, type NamedKeyOwner, noteUse } from '../../domain/projects/named-keys.ts'
+import { findNamedKey, noteKeyUses } from '../../domain/projects/named-keys.ts'
 import { hashKey } from '../../domain/projects/secrets.ts'
 import { connect, type Pool } from '../../store/connect.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
@@ -64,8 +64,8 @@ describe.each(CASES)('on the $server Postgres, whose empty tables were $state', 
       findNamedKey(pool, key, null),
       findGrant(pool, hashKey(grant.token)),
       findKey(pool, api.project.secret),
-      noteUse(pool, { environment: api.project.production, keyId } as NamedKeyOwner, null),
-      noteGrantUse(pool, grant.id),
+      noteKeyUses(pool, [{ environment: api.project.production, keyId, address: null }]),
+      noteGrantUses(pool, [grant.id]),
     ])
 
   // An analyze later would make every connection plan anew.

@@ -87,13 +87,14 @@ export async function findGrant(db: Db, hash: Buffer): Promise<{ owner: GrantOwn
   return { owner: { kind: 'grant', keyId, operator, ...client, project, environment, environmentKind, scopes }, isUseDue }
 }
 
-/** Writes when the grant was used, unless another process has done so within the last minute. Never waits for a lock of the row. */
-export async function noteGrantUse(db: Db, id: string): Promise<void> {
+/** Writes when grants were used, unless another process has done so within the last minute. Never waits for a lock of a row. */
+export async function noteGrantUses(db: Db, ids: readonly string[]): Promise<void> {
   await db.query({
-    name: 'note-use-of-grant',
-    text: `update mcp_grants set last_used_at = clock_timestamp() where id = (
-             select id from mcp_grants where id = $1 and ${IS_USE_DUE} for no key update skip locked)`,
-    values: [id],
+    name: 'note-uses-of-grants',
+    text: `update mcp_grants set last_used_at = clock_timestamp() where id = any (array(
+             select g.id from unnest($1::text[]) w (id) cross join lateral (
+               select id from mcp_grants where id = w.id and ${IS_USE_DUE} limit 1 for no key update skip locked) g))`,
+    values: [ids],
   })
 }
 
