@@ -59,7 +59,7 @@ export async function findGrant(db: Db, hash: Buffer): Promise<{ owner: GrantOwn
     project_name: string
     environment: number
     environment_kind: EnvironmentKind
-    scopes: string[]
+    scopes: string
     finds_tools: boolean
     role: ProjectRole | null
     is_use_due: boolean
@@ -67,7 +67,7 @@ export async function findGrant(db: Db, hash: Buffer): Promise<{ owner: GrantOwn
   const { rows } = await db.query<Row>({
     name: 'find-grant',
     // Planned once, in whatever state the tables are then: the limits leave no order of tables and no other index to choose.
-    text: `select t.hash, g.id, g.operator, g.client_id, g.client_name, g.project, g.environment, t.scopes, g.finds_tools,
+    text: `select t.hash, g.id, g.operator, g.client_id, g.client_name, g.project, g.environment, array_to_string(t.scopes, ' ') as scopes, g.finds_tools,
              ${IS_USE_DUE} as is_use_due,
              (select p.name from projects p where p.id = g.project) as project_name,
              (select e.kind from environments e where e.id = g.environment) as environment_kind,
@@ -81,10 +81,24 @@ export async function findGrant(db: Db, hash: Buffer): Promise<{ owner: GrantOwn
   })
   const row = rows[0]
   if (!row || !timingSafeEqual(row.hash, hash)) return null
-  const { id: keyId, operator, project, environment, role, environment_kind: environmentKind, is_use_due: isUseDue } = row
-  const scopes = new Set(row.scopes.filter(scope => role !== null && covers(role, scope)))
+  const { id: keyId, operator, project, environment, environment_kind: environmentKind, is_use_due: isUseDue } = row
   const client = { clientId: row.client_id, clientName: row.client_name, projectName: row.project_name, findsTools: row.finds_tools }
+  const scopes = coveredScopes(row.role, row.scopes)
   return { owner: { kind: 'grant', keyId, operator, ...client, project, environment, environmentKind, scopes }, isUseDue }
+}
+
+const MOST_REMEMBERED = 1_000
+const remembered = new Map<string, ReadonlySet<string>>()
+
+/** Those of the scopes, as OAuth writes them, that a role covers. Each call asks, and there are few sets of scopes. */
+function coveredScopes(role: ProjectRole | null, scopes: string): ReadonlySet<string> {
+  const key = `${role} ${scopes}`
+  const known = remembered.get(key)
+  if (known) return known
+  const covered = new Set(scopes.split(' ').filter(scope => scope !== '' && role !== null && covers(role, scope)))
+  if (remembered.size >= MOST_REMEMBERED) remembered.clear()
+  remembered.set(key, covered)
+  return covered
 }
 
 /** Writes when grants were used, unless another process has done so within the last minute. Never waits for a lock of a row. */
