@@ -60,7 +60,7 @@ const GROUPS: string[][] = [
   ['operators/browser', 'docs/browser'],
   ['embedded/npm-start', 'embedded/join', 'embedded/account'],
   ['mcp/scopes', 'mcp/direct', 'api/scopes'],
-  ['contract/fuzz', 'contract/valid'],
+  ['contract/boundaries', 'contract/fuzz', 'contract/valid'],
   ['api/sandbox-reset', 'scenario/sandbox-reset', 'api/clock-races'],
   ['cli/stores-replay', 'cli/stores-check', 'cli/stores-import'],
   ['analytics/figures/cdnow', 'analytics/figures/laws', 'analytics/figures/disk-full', 'analytics/figures/active-users'],
