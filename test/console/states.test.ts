@@ -223,6 +223,22 @@ test('without an answer what was read stays below the failure, and without a net
   await expect.poll(() => make.getAttribute('aria-disabled'), WAIT).toBe(null)
 })
 
+test('what is typed before a list has come is no choice: it may be the name of what the list has', async () => {
+  const held: Route[] = []
+  const segments = /\/v4\/segments\?/
+  await page.route(segments, route => void held.push(route))
+  await go(page, '/automations/new', '#page-title')
+  await page.getByRole('button', { name: /^Segment of the person/ }).click()
+  await page.getByRole('textbox', { name: 'Find in Segment of the person' }).fill('seg_typed')
+  const list = page.locator('.pick-options:visible')
+  await list.getByText('Loading').waitFor()
+  expect(await list.getByRole('option').count()).toBe(0)
+  await page.unroute(segments)
+  for (const route of held) await route.continue().catch(() => {})
+  await list.getByRole('option', { name: 'seg_typed' }).waitFor()
+  await page.keyboard.press('Escape')
+})
+
 describe('a write that is refused', () => {
   const forms: [name: string, path: () => string, open: (page: Page) => Promise<void>, send: string, kept: string][] = [
     ['a view', () => '/charts/sales?range=28d&tz=UTC', keep('Save this view', 'Name'), 'Save', 'My own text'],

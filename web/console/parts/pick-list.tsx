@@ -12,7 +12,7 @@ const SEARCHED = 9
 
 /** The button and its list, which is open at first. */
 export default function PickList(props: PickProps) {
-  const { name, options, chosen, onPick, several, free, typedAs, wide, onOpen, onClose } = props
+  const { name, options, chosen, onPick, several, free, reading, typedAs, wide, onOpen, onClose } = props
   const [query, setQuery] = useState('')
   const searched = free || options.length >= SEARCHED
   const store = useCombobox({
@@ -37,7 +37,7 @@ export default function PickList(props: PickProps) {
   }, [])
   const wanted = query.trim().toLowerCase()
   const found = options.filter(({ code, label }) => label.toLowerCase().includes(wanted) || code.toLowerCase().includes(wanted))
-  const typed = free && query.trim() !== '' && !options.some(({ code }) => code === query.trim()) ? query.trim() : undefined
+  const typed = free && !reading && query.trim() !== '' && !options.some(({ code }) => code === query.trim()) ? query.trim() : undefined
   return (
     <Combobox
       store={store}
@@ -86,7 +86,9 @@ export default function PickList(props: PickProps) {
             ),
           )}
           {typed !== undefined && <Choice option={{ code: typed, label: typedAs?.(typed) ?? typed }} chosen={chosen} />}
-          {found.length === 0 && typed === undefined && <Combobox.Empty>{t('Nothing has this name')}</Combobox.Empty>}
+          {found.length === 0 && typed === undefined && (
+            <Combobox.Empty>{reading ? t('Loading') : t('Nothing has this name')}</Combobox.Empty>
+          )}
           {found.length > MOST && <Combobox.Empty>{t('and {n} more: type to find them', { n: found.length - MOST })}</Combobox.Empty>}
         </Combobox.Options>
       </Combobox.Dropdown>

@@ -24,6 +24,8 @@ export type PickProps = Face & {
   several?: boolean
   /** What is typed may be chosen although it is no option. */
   free?: boolean
+  /** The options are being read: until they have come, what is typed may be the name of one and is no choice. */
+  reading?: boolean
   /** How that is called, where it is called otherwise than it is typed. */
   typedAs?: (typed: string) => string
   wide?: boolean

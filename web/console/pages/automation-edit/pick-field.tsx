@@ -16,6 +16,7 @@ function PickField({
   onOpen,
   several,
   free,
+  reading,
 }: {
   label: string
   text: string
@@ -26,6 +27,7 @@ function PickField({
   onOpen?: () => void
   several?: boolean
   free?: boolean
+  reading?: boolean
 }) {
   return (
     <div className="pick-field" data-path={path}>
@@ -40,6 +42,7 @@ function PickField({
         {...(onOpen && { onOpen })}
         {...(several && { several })}
         {...(free && { free })}
+        {...(reading && { reading })}
       />
       <FieldFault path={path} />
     </div>
@@ -50,25 +53,26 @@ type Kind = 'screen' | 'push' | 'entitlement' | 'integration' | 'segment'
 const LIMIT = { query: { limit: 100 } }
 
 /** What of the project can be named there. Its list is read when it is opened, or when something is named. */
-function useNamed(kind: Kind, when: boolean): Option[] {
+function useNamed(kind: Kind, when: boolean): { options: Option[]; reading: boolean } {
   const screens = useRead('v4ListScreens', LIMIT, { when: when && kind === 'screen' })
   const pushes = useRead('v4ListPushes', LIMIT, { when: when && kind === 'push' })
   const entitlements = useRead('v4ListEntitlements', LIMIT, { when: when && kind === 'entitlement' })
   const integrations = useRead('v4ListIntegrations', {}, { when: when && kind === 'integration' })
   const segments = useRead('v4ListSegments', LIMIT, { when: when && kind === 'segment' })
+  const reading = [screens, pushes, entitlements, integrations, segments].some(read => read.isLoading)
   switch (kind) {
     case 'screen':
-      return named(screens.data?.data)
+      return { reading, options: named(screens.data?.data) }
     case 'push':
-      return named(pushes.data?.data)
+      return { reading, options: named(pushes.data?.data) }
     case 'segment':
-      return named(segments.data?.data)
+      return { reading, options: named(segments.data?.data) }
     case 'entitlement':
-      return (entitlements.data?.data ?? []).map(({ id }) => ({ code: id, label: id }))
-    case 'integration':
-      return (integrations.data?.data ?? [])
-        .filter(({ integration }) => /webhook/i.test(integration))
-        .map(({ id, title }) => ({ code: id, label: title }))
+      return { reading, options: (entitlements.data?.data ?? []).map(({ id }) => ({ code: id, label: id })) }
+    case 'integration': {
+      const webhooks = (integrations.data?.data ?? []).filter(({ integration }) => /webhook/i.test(integration))
+      return { reading, options: webhooks.map(({ id, title }) => ({ code: id, label: title })) }
+    }
     default:
       return kind satisfies never
   }
@@ -94,7 +98,7 @@ export function NamedField({
   onPick: (id: string) => void
 }) {
   const [opened, setOpened] = useState(false)
-  const options = useNamed(kind, opened || Boolean(value))
+  const { options, reading } = useNamed(kind, opened || Boolean(value))
   const text = value ? (options.find(({ code }) => code === value)?.label ?? value) : (none ?? t('Choose'))
   return (
     <PickField
@@ -104,6 +108,7 @@ export function NamedField({
       chosen={[value ?? '']}
       path={path}
       free
+      reading={reading}
       onPick={onPick}
       onOpen={() => setOpened(true)}
     />

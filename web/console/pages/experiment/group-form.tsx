@@ -177,7 +177,7 @@ const NONE = ''
 
 function Payload({ chosen, name, fault, onPick }: PickedProps & { name: string | null | undefined }) {
   const [opened, setOpened] = useState(false)
-  const { data } = usePages('v4ListRemoteConfigurations', { query: { limit: 100 } }, { when: opened })
+  const { data, isLoading } = usePages('v4ListRemoteConfigurations', { query: { limit: 100 } }, { when: opened })
   const known = (data ?? []).filter(({ status }) => status !== 'archived').map(one => ({ code: one.id, label: one.name }))
   const shown = known.find(({ code }) => code === chosen)?.label ?? name ?? chosen
   return (
@@ -189,6 +189,7 @@ function Payload({ chosen, name, fault, onPick }: PickedProps & { name: string |
         options={[{ code: NONE, label: t('what everybody is served') }, ...known]}
         chosen={[chosen]}
         free
+        reading={isLoading}
         wide
         onOpen={() => setOpened(true)}
         onPick={onPick}
@@ -200,7 +201,7 @@ function Payload({ chosen, name, fault, onPick }: PickedProps & { name: string |
 
 function OfferingPick({ before, chosen, fault, onPick }: PickedProps & { before: ExperimentGroup | undefined }) {
   const [opened, setOpened] = useState(false)
-  const { data } = usePages('v4ListOfferings', { query: { limit: 100 } }, { when: opened })
+  const { data, isLoading } = usePages('v4ListOfferings', { query: { limit: 100 } }, { when: opened })
   const own = before?.offering_uid
   const kept = own ? [{ code: own, label: t('its own copy, as it is') }] : []
   const known = (data ?? []).map(({ id }) => ({ code: id, label: t('a copy of {id}', { id }) }))
@@ -214,6 +215,7 @@ function OfferingPick({ before, chosen, fault, onPick }: PickedProps & { before:
         options={options}
         chosen={[chosen]}
         free
+        reading={isLoading}
         wide
         onOpen={() => setOpened(true)}
         onPick={onPick}

@@ -54,13 +54,14 @@ const MOST = 100
 
 function AutomationPick({ chosen, onPick }: { chosen: string | undefined; onPick: (id: string | undefined) => void }) {
   const [wanted, setWanted] = useState(chosen !== undefined)
-  const { data } = useRead('v4ListAutomations', { query: { limit: MOST } }, { when: wanted })
+  const { data, isLoading } = useRead('v4ListAutomations', { query: { limit: MOST } }, { when: wanted })
   const automations = data?.data ?? []
   const name = automations.find(({ id }) => id === chosen)?.name
   return (
     <Pick
       wide
       free
+      reading={isLoading}
       icon="flow"
       name={t('Automation')}
       text={chosen === undefined ? t('All automations') : (name ?? shortId(chosen))}

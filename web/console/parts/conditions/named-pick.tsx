@@ -12,29 +12,33 @@ type Row = { id: string; name: string }
 const MOST = 1_000
 const LIMIT = { query: { limit: 100 } }
 
-type Pages = { data: Row[] | undefined; hasNextPage: boolean; isFetching: boolean; isError: boolean; more: () => void }
+type Pages = { data: Row[] | undefined; hasNextPage: boolean; isFetching: boolean; isLoading: boolean; isError: boolean; more: () => void }
+type Named = { options: Option[]; reading: boolean }
 
-function useAll(pages: Pages): Row[] {
-  const { data, hasNextPage, isFetching, isError, more } = pages
+function useAll(pages: Pages): { rows: Row[]; reading: boolean } {
+  const { data, hasNextPage, isFetching, isLoading, isError, more } = pages
   // What was refused, such as a question too many, is not asked for again with each render.
   const isMore = hasNextPage && !isFetching && !isError && (data?.length ?? 0) < MOST
   useEffect(() => {
     if (isMore) more()
   })
-  return data ?? []
+  return { rows: data ?? [], reading: isLoading }
 }
 
-function useSegments(when: boolean): Option[] {
+function useSegments(when: boolean): Named {
   const own = useAll(usePages('v4ListSegments', LIMIT, { when }))
   const system = useRead('v4ListSystemSegments', {}, { when })
-  return [
+  const options = [
     ...(system.data?.data ?? []).map(({ id, name }) => ({ code: id, label: name, group: t('System') })),
-    ...own.map(({ id, name }) => ({ code: id, label: name, group: t('Own') })),
+    ...own.rows.map(({ id, name }) => ({ code: id, label: name, group: t('Own') })),
   ]
+  return { options, reading: own.reading || system.isLoading }
 }
 
-const useExperiments = (when: boolean): Option[] =>
-  useAll(usePages('v4ListExperiments', LIMIT, { when })).map(({ id, name }) => ({ code: id, label: name }))
+function useExperiments(when: boolean): Named {
+  const { rows, reading } = useAll(usePages('v4ListExperiments', LIMIT, { when }))
+  return { options: rows.map(({ id, name }) => ({ code: id, label: name })), reading }
+}
 
 const nameIn = (options: readonly Option[], id: string) => options.find(({ code }) => code === id)?.label ?? id
 
@@ -44,7 +48,7 @@ export function NamedPick({ kind, id, onPick }: { kind: Kind; id: string; onPick
   const when = opened || id !== ''
   const segments = useSegments(when && kind === 'segment')
   const experiments = useExperiments(when && kind === 'experiment')
-  const options = kind === 'segment' ? segments : experiments
+  const { options, reading } = kind === 'segment' ? segments : experiments
   return (
     <Pick
       name={kind === 'segment' ? t('Segment') : t('Experiment')}
@@ -52,6 +56,7 @@ export function NamedPick({ kind, id, onPick }: { kind: Kind; id: string; onPick
       options={options}
       chosen={[id]}
       free
+      reading={reading}
       wide
       onOpen={() => setOpened(true)}
       onPick={onPick}
@@ -64,7 +69,7 @@ export function useNamesIn(conditions: readonly ConditionInput[]): NameOf {
   const names = (metric: string) => conditions.some(one => one.metric === metric)
   const segments = useSegments(names('segment'))
   const experiments = useExperiments(names('attached_experiment'))
-  return (kind, id) => nameIn(kind === 'segment' ? segments : experiments, id)
+  return (kind, id) => nameIn((kind === 'segment' ? segments : experiments).options, id)
 }
 
 /** The conditions as a sentence, with the names of what they name. */
