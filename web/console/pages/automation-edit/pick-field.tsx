@@ -127,7 +127,7 @@ export function EventsField({
   path: string
   onChange: (names: string[]) => void
 }) {
-  const { data } = useRead('v4ListEventCatalogue', {})
+  const { data, isLoading } = useRead('v4ListEventCatalogue', {})
   const nameOf = useEventNames()
   const types = data?.data ?? []
   const slugOf = (uid: string) => types.find(type => type.uid === uid)?.event_name ?? uid
@@ -142,6 +142,7 @@ export function EventsField({
       path={path}
       several
       free
+      reading={isLoading}
       onPick={slug => onChange(slugs.includes(slug) ? chosen.filter(uid => slugOf(uid) !== slug) : [...chosen, slug])}
     />
   )

@@ -158,6 +158,7 @@ function Ids({ row, fault, type }: { row: Row; fault: string | undefined; type: 
         chosen={ids}
         several
         free
+        reading={products.isLoading || screens.isLoading}
         dashed
         onPick={pick}
       />

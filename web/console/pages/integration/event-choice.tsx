@@ -10,7 +10,7 @@ const ALL_CUSTOM = '*'
 /** Which events go out: the whole catalogue, or the chosen ones. */
 export function EventChoice({ events, onChange }: { events: string[] | null; onChange: (events: string[] | null) => void }) {
   const [wanted, setWanted] = useState(false)
-  const { data } = useRead('v4ListEventCatalogue', {}, { when: wanted })
+  const { data, isLoading } = useRead('v4ListEventCatalogue', {}, { when: wanted })
   const options = [
     { code: ALL_CUSTOM, label: t('All custom events') },
     ...(data?.data ?? []).map(({ event_name }) => ({ code: event_name, label: plain(event_name) })),
@@ -55,6 +55,7 @@ export function EventChoice({ events, onChange }: { events: string[] | null; onC
             dashed
             several
             free
+            reading={isLoading}
             options={options}
             chosen={events}
             onPick={pick}

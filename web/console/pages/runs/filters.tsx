@@ -76,7 +76,7 @@ function AutomationPick({ chosen, onPick }: { chosen: string | undefined; onPick
 
 function EventPick({ chosen, onPick }: { chosen: readonly string[]; onPick: (name: string) => void }) {
   const [wanted, setWanted] = useState(false)
-  const { data } = useRead('v4ListEventCatalogue', {}, { when: wanted })
+  const { data, isLoading } = useRead('v4ListEventCatalogue', {}, { when: wanted })
   const names = [...new Set([...chosen, ...(data?.data ?? []).map(({ event_name }) => event_name)])]
   const text = chosen.length === 0 ? t('Any event') : chosen.length === 1 ? plain(chosen[0]!) : t('{n} events', { n: chosen.length })
   return (
@@ -84,6 +84,7 @@ function EventPick({ chosen, onPick }: { chosen: readonly string[]; onPick: (nam
       wide
       several
       free
+      reading={isLoading}
       icon="bolt"
       name={t('Begun by')}
       text={text}
