@@ -8,6 +8,8 @@ type Profile = {
 }
 
 const SHOWN = 14
+/** Samples are a millisecond apart. A longer gap is a process that stood still (SIGSTOP) while another side had its turn. */
+const STANDSTILL_US = 500_000
 
 /** Where the time of a frame belongs: a package, a module of Node, a folder of the product, or what V8 calls it ("(garbage collector)"). */
 function holder({ url, functionName }: Profile['nodes'][number]['callFrame']): string {
@@ -26,7 +28,7 @@ function shares({ nodes, samples, timeDeltas }: Profile): { busyMs: number; rows
   const spent = new Map<string, number>()
   for (const [i, id] of samples.entries()) {
     const name = frames.get(id)!
-    if (name !== '(idle)') spent.set(name, (spent.get(name) ?? 0) + timeDeltas[i]!)
+    if (name !== '(idle)' && timeDeltas[i]! < STANDSTILL_US) spent.set(name, (spent.get(name) ?? 0) + timeDeltas[i]!)
   }
   const busy = [...spent.values()].reduce((sum, time) => sum + time, 0)
   const rows = [...spent].sort((a, b) => b[1] - a[1]).map(([name, time]): [string, number] => [name, (100 * time) / busy])
