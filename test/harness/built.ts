@@ -7,8 +7,7 @@ import type { TestProject } from 'vitest/node'
 import { isRun } from './files-of-run.ts'
 import { run } from './process.ts'
 import { startRedis } from './redis.ts'
-import { cloneTemplate, type ServerAddress } from './suite-server.ts'
-import { executeAll } from './superuser.ts'
+import { cloneTemplate, dropDatabase, type ServerAddress } from './suite-server.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 /** What tests start as processes. */
@@ -91,7 +90,7 @@ async function compile(server: ServerAddress, folder: string): Promise<void> {
     }
   } finally {
     await redis.end()
-    await executeAll(server.superuser, [`drop database ${database} with (force)`])
+    await dropDatabase(server, database)
   }
 }
 

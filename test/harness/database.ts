@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { inject } from 'vitest'
 import { connect, type Pool } from '../../store/connect.ts'
-import { cloneTemplate } from './suite-server.ts'
-import { executeAll } from './superuser.ts'
+import { cloneTemplate, dropDatabase } from './suite-server.ts'
 
 /** `debian`: that of the system's package, an older one. */
 export const SERVERS = ['embedded', 'debian'] as const
@@ -24,8 +23,7 @@ export async function freshDatabase(server: TestServer = 'embedded'): Promise<Fr
     pool,
     async drop() {
       await pool.end()
-      // By the superuser: autovacuum may have a connection to the database.
-      await executeAll(at.superuser, [`drop database ${name} with (force)`])
+      await dropDatabase(at, name)
     },
   }
 }

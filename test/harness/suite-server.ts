@@ -1,3 +1,4 @@
+import { connect, type Pool } from '../../store/connect.ts'
 import { migrate } from '../../store/migrate.ts'
 import { executeAll, grantsOf } from './superuser.ts'
 
@@ -19,6 +20,18 @@ export async function prepareServer({ url, superuser, major }: ServerAddress): P
   await migrate(template.href)
 }
 
+// A session for each address, kept for all test files of this process: a new one costs more than what it is wanted for.
+const sessions = new Map<string, Pool>()
+
+async function execute(url: string, statement: string): Promise<void> {
+  const session = sessions.get(url) ?? connect({ url, max: 1 })
+  sessions.set(url, session)
+  await session.query(statement)
+}
+
 /** Creates a database from the template. Through the log, as Postgres does it by itself from 15 on, it takes eight times as long. */
 export const cloneTemplate = ({ url, major }: ServerAddress, name: string): Promise<void> =>
-  executeAll(url, [`create database ${name} template ${TEMPLATE}${major < 15 ? '' : ' strategy file_copy'}`])
+  execute(url, `create database ${name} template ${TEMPLATE}${major < 15 ? '' : ' strategy file_copy'}`)
+
+/** By the superuser: autovacuum may have a connection to the database. */
+export const dropDatabase = ({ superuser }: ServerAddress, name: string): Promise<void> => execute(superuser, `drop database ${name} with (force)`)
