@@ -19,8 +19,9 @@ const CONNECT_MS = 3_000
  * Redis is gone: a short wait is noticed soon, and costs two commands for each kind of job.
  */
 export const WAIT_SECONDS = 2
-/** How long a start waits for Redis before it continues without Redis. */
+/** How long a start waits for Redis before it continues without Redis, and in how many parts: one that blocks this process uses up one of them. */
 const START_MS = 1_000
+const START_PARTS = 10
 const LONGEST_PAUSE_MS = 1_000
 const retryStrategy = (times: number): number => Math.min(times * 50, LONGEST_PAUSE_MS)
 
@@ -83,12 +84,13 @@ export const promptConnection = (server: RedisServer, key: string): Redis =>
     socketTimeout: SILENCE_MS,
   })
 
-/** Resolves when Redis has answered or failed, or after a second. */
+async function startTime(): Promise<void> {
+  for (let n = 0; n < START_PARTS; n++) await pause(START_MS / START_PARTS, undefined, { ref: false })
+}
+
+/** Resolves when Redis has answered or failed, or after a second in which an answer would have been seen. */
 export const settled = (connection: Redis): Promise<unknown> =>
-  Promise.race([
-    new Promise(resolve => connection.once('ready', resolve).once('error', resolve)),
-    pause(START_MS, undefined, { ref: false }),
-  ])
+  Promise.race([new Promise(resolve => connection.once('ready', resolve).once('error', resolve)), startTime()])
 
 /**
  * Why Redis does not work. `error`: what a connection tells. Of sentinels it tells only that none has answered; the first one of the configuration

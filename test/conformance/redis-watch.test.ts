@@ -25,6 +25,8 @@ async function watched() {
   onTestFinished(() => queue.close())
   await queue.listen('a', async () => {})
   await until('Redis answers', () => (queue.state().isUp ? true : undefined))
+  // On a machine that stands still for a second, a start tells that Redis is away, and that it is back.
+  news.splice(0)
   return queue
 }
 

@@ -34,4 +34,5 @@ export const cloneTemplate = ({ url, major }: ServerAddress, name: string): Prom
   execute(url, `create database ${name} template ${TEMPLATE}${major < 15 ? '' : ' strategy file_copy'}`)
 
 /** By the superuser: autovacuum may have a connection to the database. */
-export const dropDatabase = ({ superuser }: ServerAddress, name: string): Promise<void> => execute(superuser, `drop database ${name} with (force)`)
+export const dropDatabase = ({ superuser }: ServerAddress, name: string): Promise<void> =>
+  execute(superuser, `drop database ${name} with (force)`)
