@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto'
+import { EventEmitter } from 'node:events'
+import type { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { bullmqQueue } from '../../workers/bullmq.ts'
+import { settled } from '../../workers/redis.ts'
 import { startRedis, type TestRedis } from '../harness/redis.ts'
 import { until } from '../harness/until.ts'
 
@@ -54,4 +57,17 @@ test('a Redis that evicts is told, and that it does so no more', async () => {
   await redis.execute('CONFIG SET maxmemory-policy noeviction')
   await until('it is noticed', () => (queue.state().policy === 'noeviction' ? true : undefined))
   expect(news).toEqual(['allkeys-lru false', 'noeviction true'])
+})
+
+test('a start that was blocked for longer than it waits for Redis does not take it for away', async () => {
+  const connection = new EventEmitter()
+  const waiting = settled(connection as Redis)
+  for (const end = performance.now() + 1_200; performance.now() < end; );
+  let isReady = false
+  setTimeout(() => {
+    isReady = true
+    connection.emit('ready')
+  }, 50)
+  await waiting
+  expect(isReady).toBe(true)
 })
