@@ -19,7 +19,7 @@ const CONNECT_MS = 3_000
  * Redis is gone: a short wait is noticed soon, and costs two commands for each kind of job.
  */
 export const WAIT_SECONDS = 2
-/** How long a start waits for Redis before it continues without Redis, and in how many parts: one that blocks this process uses up one of them. */
+/** How long a start waits for Redis before it continues without Redis. It waits in parts: while this process is blocked, no more than one part passes. */
 const START_MS = 1_000
 const START_PARTS = 10
 const LONGEST_PAUSE_MS = 1_000
@@ -84,13 +84,13 @@ export const promptConnection = (server: RedisServer, key: string): Redis =>
     socketTimeout: SILENCE_MS,
   })
 
-async function startTime(): Promise<void> {
+async function waitInParts(): Promise<void> {
   for (let n = 0; n < START_PARTS; n++) await pause(START_MS / START_PARTS, undefined, { ref: false })
 }
 
 /** Resolves when Redis has answered or failed, or after a second in which an answer would have been seen. */
 export const settled = (connection: Redis): Promise<unknown> =>
-  Promise.race([new Promise(resolve => connection.once('ready', resolve).once('error', resolve)), startTime()])
+  Promise.race([new Promise(resolve => connection.once('ready', resolve).once('error', resolve)), waitInParts()])
 
 /**
  * Why Redis does not work. `error`: what a connection tells. Of sentinels it tells only that none has answered; the first one of the configuration
