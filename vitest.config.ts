@@ -1,7 +1,7 @@
 import { configDefaults, defineConfig } from 'vitest/config'
 import { parseCLI } from 'vitest/node'
-import { NEVER_ON_DENO, ON_DENO } from './test/deno.ts'
-import { LongestFirst, Slowest } from './test/harness/durations.ts'
+import { KILLED_ON_DENO, NEVER_ON_DENO, ON_DENO } from './test/deno.ts'
+import { LongestFirst, resting, Slowest } from './test/harness/durations.ts'
 
 const ALL = ['test/**/*.test.ts']
 /** A part of a path on the command line, as `stores/apple` or `test/x.test.ts:40`: all files are searched for it. */
@@ -38,40 +38,13 @@ const BY_NAME = [
   'production/walk',
 ]
 
-// Of this hour: see test/harness/effort.ts.
-process.env.TEST_TURN ??= String(Math.floor(Date.now() / 3_600_000))
+// Not an hour: who runs it every three hours would run the same third again and again. See test/harness/effort.ts.
+const TURN_MS = 50 * 60_000
+process.env.TEST_TURN ??= String(Math.floor(Date.now() / TURN_MS))
 const turn = Number(process.env.TEST_TURN)
 
-/**
- * Files that take long and are akin: one of each group in one hour, the next in the next. Who names a file, or tries all (TEST_EFFORT=1), runs it.
- */
-const GROUPS: string[][] = [
-  ['crash/export', 'crash/reports', 'crash/s3'],
-  ['crash/service', 'crash/postgres', 'crash/stores'],
-  ['crash/pulls', 'crash/erasure', 'crash/rebuild'],
-  ['crash/frozen-pools', 'crash/frozen', 'crash/receivers'],
-  ['crash/deliveries', 'crash/clock-jump', 'crash/facts'],
-  ['crash/report-charts', 'crash/known-answers'],
-  ['crash/kills', 'crash/points', 'crash/redis'],
-  ['crash/redis-load', 'engine/bullmq', 'engine/silence'],
-  ['reporting/exports/erasure', 'reporting/exports/erasure-faults', 'reporting/exports/changes'],
-  ['reporting/reports/slots', 'reporting/reports/together'],
-  ['console/figures', 'console/overview'],
-  ['operators/browser', 'docs/browser'],
-  ['embedded/npm-start', 'embedded/join', 'embedded/account'],
-  ['mcp/scopes', 'mcp/direct', 'api/scopes'],
-  ['contract/boundaries', 'contract/fuzz', 'contract/valid'],
-  ['api/sandbox-reset', 'scenario/sandbox-reset', 'api/clock-races'],
-  ['cli/stores-replay', 'cli/stores-check', 'cli/stores-import'],
-  ['analytics/figures/cdnow', 'analytics/figures/laws', 'analytics/figures/disk-full', 'analytics/figures/active-users'],
-  ['plans/without-statistics', 'plans/set-aside', 'plans/callers-while-growing', 'plans/beside-waiting-jobs'],
-  ['purchases/stores/isolation', 'purchases/stores/walk-through', 'purchases/stores/convergence'],
-  ['purchases/stores/ended-grace', 'purchases/stores/owners-by-store', 'purchases/refunds'],
-  ['purchases/stores/invoice-money', 'purchases/store-facts/orders', 'purchases/history'],
-  ['purchases/customer-facts', 'purchases/stores/replaced-token'],
-]
 const isWhole = Number(process.env.TEST_EFFORT) >= 1
-const notNow = isNamed || isDeno || isWhole ? [] : GROUPS.flatMap(group => group.filter((_, i) => i !== turn % group.length))
+const notNow = isNamed || isWhole ? [] : resting(turn).filter(name => !isDeno || !KILLED_ON_DENO.includes(name))
 
 export default defineConfig({
   test: {

@@ -1,3 +1,6 @@
+/** Of killed processes: run in each turn. */
+export const KILLED_ON_DENO = ['crash/kills']
+
 /**
  * What `npm run test:deno` runs: the files that touch what Node and Deno do differently, by the part of the runtime, and a story or two of
  * each area. Statements, pure functions and the description are the same on both, and are tested on Node.
@@ -99,7 +102,7 @@ export const ON_DENO: Record<string, string[]> = {
   ],
   'our own clients': ['clients/package', 'clients/typescript', 'sdk/errors', 'sdk/replay', 'sdk/stories'],
   'DuckDB and its replica': ['analytics/figures/chart-answers', 'analytics/figures/replica'],
-  'killed processes (few kills: see TEST_EFFORT)': ['crash/kills'],
+  'killed processes (few kills: see TEST_EFFORT)': KILLED_ON_DENO,
   'stories of each area': [
     'automations/automation-runs/flow',
     'automations/starting',

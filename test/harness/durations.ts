@@ -2,8 +2,13 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { BaseSequencer, type Reporter, type TestModule, type TestSpecification } from 'vitest/node'
 
 const FILE = new URL('../durations.json', import.meta.url)
-/** A file that takes less than so many seconds fits in anywhere. */
-const SHORT = 5
+/** A file that takes less than so many seconds fits in anywhere, and runs in each turn. */
+const SHORT = 3
+/** One that takes at least so many runs in one of so many turns. The longest class comes first. */
+const CLASSES = [
+  { from: 8, turns: 3 },
+  { from: SHORT, turns: 2 },
+]
 const SHOWN = 20
 
 type Durations = Record<string, number>
@@ -24,6 +29,20 @@ export class LongestFirst extends BaseSequencer {
     // Equal ones stay as vitest orders them.
     return (await super.sort(files)).sort((a, b) => seconds(b) - seconds(a))
   }
+}
+
+/**
+ * The long files that do not run in this turn, so that each turn runs a part of every folder, and a few turns all of it. Who names a file, or tries
+ * all (TEST_EFFORT=1), runs them.
+ */
+export function resting(turn: number, seconds: Durations = known()): string[] {
+  const classOf = (name: string) => CLASSES.find(({ from }) => seconds[name]! >= from)
+  return CLASSES.flatMap(one =>
+    Object.keys(seconds)
+      .filter(name => classOf(name) === one)
+      .sort()
+      .filter((_, i) => i % one.turns !== turn % one.turns),
+  )
 }
 
 type Ran = { name: string; seconds: number; passed: boolean }

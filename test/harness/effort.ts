@@ -4,7 +4,7 @@
  */
 const EFFORT = Number(process.env.TEST_EFFORT ?? ('Deno' in globalThis ? 0.2 : 0.3))
 
-/** Each hour another part is tried, so that a few runs have tried all of it. The runner names the number; TEST_TURN tries that part again. */
+/** In each turn of 50 minutes another part is tried, so that a few runs have tried all of it. The runner names the number; TEST_TURN tries that part again. */
 const TURN = Number(process.env.TEST_TURN ?? 0)
 
 export const IS_WHOLE = EFFORT >= 1
