@@ -55,7 +55,7 @@ export const goneWith = ({ socket }: IncomingMessage): Gone => ({
   isGone: () => socket.destroyed,
   async watched(work) {
     const gone = new AbortController()
-    const end = () => gone.abort(new Problem('upstream_timeout', 'nobody waits for the figures any more'))
+    const end = () => gone.abort(new Problem('upstream_timeout', 'nobody waits for the answer any more'))
     socket.once('close', end)
     try {
       return await work(gone.signal)

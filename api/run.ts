@@ -10,6 +10,7 @@ import { assertNotResetting } from '../domain/oversight/sandbox/reset.ts'
 import { isTransactionConflict } from '../domain/purchases/create.ts'
 import { details } from '../schemas/details.ts'
 import type { OperationDescription } from '../schemas/generated/operations.ts'
+import { abandonable } from '../store/abandonable.ts'
 import type { Db, Pool, Tx } from '../store/connect.ts'
 import { span } from '../store/tracing.ts'
 import { rehearsal, transaction } from '../store/transaction.ts'
@@ -146,11 +147,12 @@ async function execute(execution: Execution): Promise<Answered> {
     const prepared = await prepare(execution)
     return deps.turns(call.environment, false, () => change(execution, prepared))
   }
-  const read = async () => {
-    await assertAllowed(deps.pool, execution)
-    return answerOf(answeringOf(execution), await operation.handle({ ...call, db: deps.pool } as never))
+  const read = async (db: Pool) => {
+    await assertAllowed(db, execution)
+    return answerOf(answeringOf(execution), await operation.handle({ ...call, db } as never))
   }
-  return deps.turns(call.environment, operation.isExpensive, read)
+  if (!operation.isExpensive) return deps.turns(call.environment, false, () => read(deps.pool))
+  return execution.gone.watched(signal => deps.turns(call.environment, true, () => read(abandonable(deps.pool, signal))))
 }
 
 /** Runs a read of figures in the process that keeps copies of the facts; here, where it cannot be reached. */

@@ -89,9 +89,18 @@ const sessions = new WeakMap<Pool, Pool>()
 /** The pool for a transaction that needs a session: locks that it takes before it begins belong to the session. */
 export const sessionsOf = (pool: Pool): Pool => sessions.get(pool) ?? pool
 
+/** The same pool with another way to run a single statement. */
+export function derivedPool(pool: Pool, query: Pool['query']): Pool {
+  const derived: Pool = Object.create(pool, { query: { value: query }, connect: { value: pool.connect.bind(pool) } })
+  sessions.set(derived, sessionsOf(pool))
+  const beforeCommit = beforeCommitOf(pool)
+  if (beforeCommit) beforeCommits.set(derived, beforeCommit)
+  return derived
+}
+
 export const isPipelined = (tx: Tx): boolean => (tx as Tx & Pick<pg.Client, 'pipeline'>).pipeline
 
-const socketOf = (client: pg.PoolClient): Socket => (client as pg.PoolClient & { connection: { stream: Socket } }).connection.stream
+export const socketOf = (client: pg.PoolClient): Socket => (client as pg.PoolClient & { connection: { stream: Socket } }).connection.stream
 
 const CONNECT_MS = 10_000
 /** What `pg` says when its own time limit of a statement is over. It has no code. */
