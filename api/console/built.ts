@@ -28,8 +28,8 @@ export type BuiltFile = { type: string; content: Buffer; etag: string; compresse
 export type Built = {
   /** Says which sources were built. */
   stamp: string
-  /** The page for an address, with links to what that page loads at once. */
-  shell(path: string): string
+  /** The page for an address, with links to what that page loads at once, and with the session that it is shown to, where that is known. */
+  shell(path: string, session: object | undefined): string
   /** A file by its path below /console; null: there is none. */
   file(name: string): Promise<BuiltFile | null>
 }
@@ -87,7 +87,8 @@ async function open(folder: string): Promise<Built> {
   }
   return {
     stamp,
-    shell: path => html.replace('</head>', `${pageLinks(manifest, path, html)}</head>`),
+    // By a function: a text would be searched for `$&` and the like.
+    shell: (path, session) => html.replace('</head>', () => `${pageLinks(manifest, path, html)}${sessionBlock(session)}</head>`),
     async file(name) {
       if (!served.has(name)) return null
       const file = files.get(name) ?? load(name)
@@ -99,6 +100,10 @@ async function open(folder: string): Promise<Built> {
     },
   }
 }
+
+/** Data and no script: the policy of the page allows it, and nothing executes it. Without `<` a text cannot end the element. */
+const sessionBlock = (session: object | undefined): string =>
+  session === undefined ? '' : `<script type="application/json" id="session">${JSON.stringify(session).replaceAll('<', '\\u003c')}</script>`
 
 /**
  * Makes the smallest form of files, one at a time: it takes a second for a megabyte, and nobody waits for it. Until it is there the file is sent as

@@ -3,6 +3,7 @@ import { html } from '../sign-in/html.ts'
 import { showPage } from '../sign-in/page.ts'
 import { askToSignIn, type SessionDeps, signedIn } from '../sign-in/session.ts'
 import type { Built, BuiltFile } from './built.ts'
+import { shownSession } from './session.ts'
 import type { ConsoleSource } from './source.ts'
 
 const HOME = '/console'
@@ -57,12 +58,18 @@ export function consolePages(deps: SessionDeps, source: ConsoleSource, built: ()
 }
 
 async function sendShell(deps: SessionDeps, ctx: Context, pages: Built): Promise<void> {
-  // Without a database nobody can be found: the pages themselves say what does not work.
-  if ((await signedIn(deps, ctx).catch(() => undefined)) === null) return askToSignIn(ctx)
+  const session = await sessionOf(deps, ctx, pages).catch(() => undefined)
+  if (session === null) return askToSignIn(ctx)
   ctx.set({ ...PROTECTED, 'Cache-Control': 'no-store' })
   ctx.status = 200
   ctx.type = 'text/html; charset=utf-8'
-  ctx.body = pages.shell(ctx.path)
+  ctx.body = pages.shell(ctx.path, session)
+}
+
+/** Null: nobody is signed in. It fails without a database: the pages then ask for the session themselves, and say what does not work. */
+async function sessionOf(deps: SessionDeps, ctx: Context, { stamp }: Built) {
+  const who = await signedIn(deps, ctx)
+  return who && shownSession({ who, checks: deps.checks, build: async () => stamp || null })
 }
 
 function sendFile(ctx: Context, { type, content, compressed, etag }: BuiltFile, isHashed: boolean): void {

@@ -5,7 +5,7 @@ import { endSession, type Operator } from '../../domain/operators/session.ts'
 import { projectsOf } from '../../domain/operators/session-owner.ts'
 import { version } from '../../schemas/version.ts'
 import { invalidData } from '../errors.ts'
-import { inSession } from './operation.ts'
+import { type ConsoleCaller, inSession } from './operation.ts'
 
 /** As long as a password or a code counts for what is sensitive. */
 const RECENT_SECONDS = 600
@@ -22,18 +22,22 @@ const shown = ({ id, email, name, isOwner }: Operator, preferences: Preferences)
   preferences,
 })
 
-export const consoleGetSession = inSession('consoleGetSession', async ({ who, checks, build }) => {
+/** What the pages know of the person before them. It is also written into the frame of the pages, which need not ask for it then. */
+export async function shownSession({ who, checks, build }: Pick<ConsoleCaller, 'who' | 'checks' | 'build'>) {
   const { operator, isRecent, authenticatedAt, idleUntil } = who
+  const [preferences, projects] = await Promise.all([preferencesOf(checks, operator.id), projectsOf(checks, operator.id)])
   return {
-    operator: shown(operator, await preferencesOf(checks, operator.id)),
-    projects: (await projectsOf(checks, operator.id)).map(({ id, ...project }) => ({ id: String(id), ...project })),
+    operator: shown(operator, preferences),
+    projects: projects.map(({ id, ...project }) => ({ id: String(id), ...project })),
     again_until: isRecent && authenticatedAt !== null ? seconds(authenticatedAt) + RECENT_SECONDS : null,
     idle_until: seconds(idleUntil),
     version: VERSION,
     live: { topics: [...LIVE_TOPICS] },
     console: { build: await build() },
   }
-})
+}
+
+export const consoleGetSession = inSession('consoleGetSession', shownSession)
 
 export const consoleEndSession = inSession('consoleEndSession', async ({ who, pool, removeCookie }) => {
   await endSession(pool, who.operator.id, who.session)

@@ -22,6 +22,8 @@ afterAll(async () => {
   await pages.remove()
 })
 
+const SESSION = /<script type="application\/json" id="session">([^<]*)<\/script>/
+
 const get = (path: string, headers: Record<string, string> = {}) => fetch(api.url + path, { headers, redirect: 'manual' })
 
 describe('a page', () => {
@@ -53,6 +55,16 @@ describe('a page', () => {
     ])
     expect((await browser.open('/console')).text).toContain('overview-FFFF6666.js')
     expect((await browser.open('/console/unknown')).text).not.toContain('modulepreload')
+  })
+
+  test('has the session of who opens it, as the pages would ask for it, and no name ends it', async () => {
+    const name = '</script><script>alert("$&")</script>'
+    await api.pool.query('update operators set name = $1', [name])
+    const { text } = await browser.open('/console/charts')
+    expect(text).not.toContain('<script>alert')
+    const written = JSON.parse(SESSION.exec(text)![1]!)
+    expect(written.operator.name).toBe(name)
+    expect(written).toEqual({ ...JSON.parse((await browser.open('/console/api/session')).text), idle_until: expect.any(Number) })
   })
 
   test('sends a browser without a session to sign in, and back', async () => {
@@ -125,9 +137,10 @@ describe('a file', () => {
 })
 
 test('another build is served at once, and while there is none a page says so', async () => {
-  const earlier = (await browser.open('/console')).text
+  const opened = async () => (await browser.open('/console')).text.replace(SESSION, '')
+  const earlier = await opened()
   await pages.build({ 'index.html': '<head></head>anew', 'manifest.json': '{}' })
-  expect((await browser.open('/console')).text).toBe('<head></head>anew')
+  expect(await opened()).toBe('<head></head>anew')
   await pages.remove()
   pages.become('building')
   const waiting = await browser.open('/console/charts')
@@ -141,5 +154,5 @@ test('another build is served at once, and while there is none a page says so', 
   expect((await browser.open('/sign-in')).location).toBe('/console/account')
   await pages.build()
   pages.become('built')
-  expect((await browser.open('/console')).text).toBe(earlier)
+  expect(await opened()).toBe(earlier)
 })

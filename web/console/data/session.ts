@@ -34,13 +34,24 @@ type State = { session: Session | undefined; isSignedOut: boolean }
 
 const KEY = ['session'] as const
 
+/** The session as the service has written it into the frame of the page; undefined where it could not. */
+function given(): State | undefined {
+  const text = document.getElementById('session')?.textContent
+  return text ? seen(JSON.parse(text)) : undefined
+}
+
+function seen(session: Session): State {
+  localStorage.setItem(KEPT, JSON.stringify(session.operator.preferences))
+  return { session, isSignedOut: false }
+}
+
 const options = {
   queryKey: KEY,
+  initialData: given,
+  initialDataUpdatedAt: performance.timeOrigin,
   queryFn: async ({ signal, client }: { signal: AbortSignal; client: QueryClient }): Promise<State> => {
     try {
-      const session = await request<Session>('/console/api/session', { method: 'GET', signal })
-      localStorage.setItem(KEPT, JSON.stringify(session.operator.preferences))
-      return { session, isSignedOut: false }
+      return seen(await request<Session>('/console/api/session', { method: 'GET', signal }))
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 401) throw error
       return { session: client.getQueryData<State>(KEY)?.session, isSignedOut: true }
