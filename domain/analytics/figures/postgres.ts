@@ -121,6 +121,7 @@ function sourceOf(snapshot: Snapshot): FactSource {
       )
       return new Map(rows.map(({ no, word }) => [no, word]))
     },
+    kept: (_key, compute) => compute(),
   }
 }
 

@@ -88,4 +88,6 @@ export type FactSource = {
   /** The numbers of texts in the vocabulary; texts that no fact has are left out. */
   numbersOf(texts: string[]): Promise<Map<string, number>>
   textsOf(numbers: number[]): Promise<Map<number, string>>
+  /** What `compute` found in the facts. A driver may keep it under the name `key` while the facts are the same. */
+  kept<T>(key: string, compute: () => Promise<T>): Promise<T>
 }

@@ -47,9 +47,11 @@ function statementOf(attributes: ColumnAttribute[], { transactions, users }: Fac
 
 /** The values that occur in the facts. */
 export async function countValues(source: FactSource, attributes: ColumnAttribute[]): Promise<Map<ColumnAttribute, CountedWord[]>> {
-  const counted = new Map(attributes.map(attribute => [attribute, [] as CountedWord[]]))
-  if (attributes.length === 0) return counted
-  for (const { attribute, word, users } of await source.query(statementOf(attributes, source.dialect.tables)))
-    counted.get(attributes[Number(attribute)]!)!.push({ word: Number(word), users: users as bigint })
-  return counted
+  if (attributes.length === 0) return new Map()
+  return source.kept(`counts of ${attributes.map(({ code }) => code)}`, async () => {
+    const counted = new Map(attributes.map(attribute => [attribute, [] as CountedWord[]]))
+    for (const { attribute, word, users } of await source.query(statementOf(attributes, source.dialect.tables)))
+      counted.get(attributes[Number(attribute)]!)!.push({ word: Number(word), users: users as bigint })
+    return counted
+  })
 }

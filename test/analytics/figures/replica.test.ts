@@ -94,6 +94,23 @@ test('rows that were on their way to a file when a process died are removed by w
   expect((await readdir(setting.folder)).filter(name => name.endsWith('.csv'))).toEqual([other])
 })
 
+test('what was computed is kept while the facts are the same, and a failure is not', async () => {
+  await sell(1)
+  const one = setting.open()
+  let times = 0
+  const read = () =>
+    withFacts(one.access, setting.project.production, ({ kept }) =>
+      kept('times', async () => {
+        if (++times === 1) throw new Error('the first time')
+        return times
+      }),
+    )
+  await expect(read()).rejects.toThrow('the first time')
+  expect(await Promise.all([read(), read()])).toEqual([2, 2])
+  await sell(1)
+  expect([await read(), await read(), new Set(one.answers)]).toEqual([3, 3, new Set(['replica'])])
+})
+
 test('facts of all kinds make a replica worth it', async () => {
   await sell(2)
   const one = setting.open({ from: 4 })

@@ -65,8 +65,9 @@ export async function openReplica({ instance, pool, folder, environment, patienc
   let pulledAt = -Infinity
   let usedAt = performance.now()
   let content: Content = { generation: 0, seq: -1, foldVersion: 0, asOf: 0 }
-  /** The numbers of texts in the vocabulary of the facts, as far as questions needed them. */
-  let numbers = new Map<string, number>()
+  /** The numbers of texts in the vocabulary of the facts, as far as questions needed them, and what questions found in the facts. */
+  const nothingKnown = () => ({ numbers: new Map<string, number>(), found: new Map<string, Promise<unknown>>() })
+  let known = nothingKnown()
   const kept: Kept = { bounds: NO_BOUNDS }
   const bring = async (stored: FileContent | null, verify: boolean) => {
     const startedAt = performance.now()
@@ -74,7 +75,7 @@ export async function openReplica({ instance, pool, folder, environment, patienc
     const target = { connection, schema: file.schema, path: file.path, environment, snapshots, activity, kept }
     content = await pull(pool, target, { known: stored, verify, origin })
     pulledAt = startedAt
-    if (content.seq !== before) numbers = new Map()
+    if (content.seq !== before) known = nothingKnown()
   }
   const fill = async () => {
     try {
@@ -240,7 +241,7 @@ export async function openReplica({ instance, pool, folder, environment, patienc
       const [seq, asOf] = read.getRows()[0]!.map(Number)
       const seen = snapshots.list().filter(one => before.includes(one))
       const alike = { foldVersion: content.foldVersion, bounds: kept.bounds, snapshots: seen }
-      return seq === content.seq ? { ...alike, asOf: content.asOf, numbers } : { ...alike, asOf: asOf!, numbers: new Map() }
+      return seq === content.seq ? { ...alike, asOf: content.asOf, ...known } : { ...alike, asOf: asOf!, ...nothingKnown() }
     } catch (error) {
       throw fallbackOf(error)
     }

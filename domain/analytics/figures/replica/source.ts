@@ -98,14 +98,15 @@ function rowsOf(read: DuckDBResultReader): FigureRow[] {
 export type Session = { connection: DuckDBConnection; relations: Map<string, FigureRelation> }
 
 /**
- * The state of the open transaction: the `numbers` of texts, as far as the question needed them, and the snapshots of stocks that the
- * transaction sees.
+ * The state of the open transaction: the `numbers` of texts, as far as questions needed them, what questions `found` in the same facts, and the
+ * snapshots of stocks that the transaction sees.
  */
 export type Snapshot = {
   asOf: number
   foldVersion: number
   bounds: FactBounds
   numbers: Map<string, number>
+  found: Map<string, Promise<unknown>>
   snapshots: readonly KeptSnapshot[]
 }
 
@@ -132,6 +133,7 @@ export async function onReplica(
     bounds,
     deadline,
     numbers,
+    found,
     snapshots,
     want,
     times,
@@ -198,6 +200,15 @@ export async function onReplica(
       if (numbers.length === 0) return new Map()
       const rows = await run(`select no, word from ${vocabulary} where no in (${numbers.join(', ')})`)
       return new Map(rows.map(({ no, word }) => [Number(no), word as string]))
+    },
+    kept<T>(key: string, compute: () => Promise<T>) {
+      const known = found.get(key) as Promise<T> | undefined
+      if (known) return known
+      const computed = compute()
+      found.set(key, computed)
+      // The next question tries it again.
+      computed.catch(() => found.delete(key))
+      return computed
     },
   }
 }
