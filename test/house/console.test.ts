@@ -1,7 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { filtersOf, segmentationsOf } from '../../domain/analytics/figures/attributes.ts'
+import { CHARTS } from '../../domain/analytics/figures/chart-table.ts'
+import { COHORT_FILTERS, COHORT_SEGMENTATIONS } from '../../domain/analytics/figures/cohorts/question.ts'
 import { PALETTE } from '../../web/console/chart/palette.ts'
+import { type Attributes, attributesOf, COHORT_ATTRIBUTES } from '../../web/console/data/attributes.ts'
 import { ROOT, withoutComments } from './sources.ts'
 
 const FOLDER = 'web/console'
@@ -73,3 +77,16 @@ describe('the pages of the console', () => {
 })
 
 const styles = (text: string) => [...withoutComments(text).matchAll(/style=\{\{([^}]*)\}\}/g)].map(([, of]) => of).join('\n')
+
+describe('the attributes of figures are those of the service, which the pages do not ask for them', () => {
+  const codes = (of: readonly { code: string }[]) => of.map(({ code }) => code).sort()
+  const known = ({ filters, splits }: Attributes) => ({ filters: filters.toSorted(), splits: splits.toSorted() })
+
+  test.each(CHARTS.map(chart => [chart.code, chart] as const))('%s', (code, chart) => {
+    expect(known(attributesOf(code))).toEqual({ filters: codes(filtersOf(chart)), splits: codes(segmentationsOf(chart)) })
+  })
+
+  test('cohorts and lifetime values', () => {
+    expect(known(COHORT_ATTRIBUTES)).toEqual({ filters: codes(COHORT_FILTERS), splits: codes(COHORT_SEGMENTATIONS) })
+  })
+})

@@ -1,7 +1,7 @@
 // Built for a process without a browser: reports draw their charts as the pages do, in colours that need no style sheet.
 import { renderToStaticMarkup } from 'react-dom/server'
 import type { AnalyticsChart } from '../../clients/typescript/src/index.ts'
-import type { Picture } from './chart/picture.ts'
+import { type Picture, USUAL_KIND } from './chart/picture.ts'
 import { pictureOf } from './chart/picture-of.ts'
 import { Sheet } from './chart/sheet.tsx'
 import { dateFormat, figure } from './parts/format.ts'
@@ -9,14 +9,11 @@ import { dateFormat, figure } from './parts/format.ts'
 /** `id`: tells the patterns of several pictures of a page apart. */
 type Look = { zone: string; id: string; title: string; size: 'page' | 'mail' }
 
-/** As the pages draw a chart unless they are told otherwise: sums as bars, states as areas, shares as lines. */
-const KINDS: Record<string, Picture['kind']> = { sum: 'column', last: 'area' }
-
 /** `page`: beside a table; `mail`: so that it can be read on a telephone. */
 const SIZES = { page: { width: 900, height: 320 }, mail: { width: 600, height: 280 } }
 
 function drawn(chart: AnalyticsChart, zone: string): Picture {
-  return pictureOf(chart, { kind: KINDS[chart.totalType] ?? 'line', zone, comparing: true })
+  return pictureOf(chart, { kind: USUAL_KIND[chart.totalType], zone, comparing: true })
 }
 
 const dayOf = (second: number, zone: string) =>

@@ -33,6 +33,9 @@ export type Picture = {
   level?: { value: number; label: string } | undefined
 }
 
+/** As a chart is drawn unless somebody wants it otherwise, by its total: sums as columns, states as an area, shares as lines. */
+export const USUAL_KIND = { sum: 'column', last: 'area', average: 'line' } as const
+
 /** A bucket in words. `long`: in cards and tables. */
 export const bucketOf = ({ labels, starts, unit, zone }: Picture, at: number, long = false): string =>
   labels?.[at] ?? bucketText(starts, at, unit, zone, long)

@@ -7,12 +7,10 @@ import { plain, t } from './t.ts'
 
 const PREFIX = 'f.'
 
-/** The filters of the address that one of the conditions has, as the operation takes them. The others have no effect here. */
-export const filterQuery = (search: Search, conditions: readonly AnalyticsFilterCondition[] | undefined): Record<string, string[]> =>
+/** The filters of the address by these attributes, as the operation takes them. The others have no effect here. */
+export const filterQuery = (search: Search, attributes: readonly string[]): Record<string, string[]> =>
   Object.fromEntries(
-    namesOf(search).flatMap(name =>
-      conditions?.some(({ attribute }) => attribute === name) ? [[`filter[${name}][]`, split(search[PREFIX + name])]] : [],
-    ),
+    namesOf(search).flatMap(name => (attributes.includes(name) ? [[`filter[${name}][]`, split(search[PREFIX + name])]] : [])),
   )
 
 export const hasFilters = (search: Search): boolean => namesOf(search).length > 0

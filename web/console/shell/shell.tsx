@@ -28,7 +28,8 @@ export type Overlay = 'palette' | 'keys' | 'preferences'
 /** The frame around every page. */
 export function Shell() {
   const [overlay, setOverlay] = useState<Overlay>()
-  const pathname = useRouterState({ select: state => state.location.pathname })
+  // Of the page that is shown: with the address, which is first, the page before would be drawn once more and read everything again.
+  const pathname = useRouterState({ select: state => state.matches.at(-1)?.pathname })
   const { isSignedOut } = useSignedOut()
   useReturn(isSignedOut)
   const close = () => setOverlay(undefined)

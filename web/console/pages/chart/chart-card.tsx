@@ -64,8 +64,8 @@ function Drawn({
   onHide,
   onOpen,
 }: Pick<Props, 'question' | 'notes' | 'hidden' | 'onHide' | 'onOpen'> & { chart: AnalyticsChart }) {
-  const { search, comparing, meta, zone } = question
-  const kind = kindOf(search.type, meta?.type_default)
+  const { search, comparing, zone } = question
+  const kind = kindOf(search.type, chart)
   const picture = useMemo(() => pictureOf(chart, { kind, zone, hidden, comparing, notes }), [chart, kind, zone, hidden, comparing, notes])
   return (
     <>

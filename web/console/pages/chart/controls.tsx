@@ -38,7 +38,7 @@ export function Controls({ question, money, compares }: { question: Question; mo
       <Choice
         name={t('Unit')}
         value={unit}
-        options={unitsOf(range, meta).map(one => [one, UNITS[one]] as const)}
+        options={unitsOf(range).map(one => [one, UNITS[one]] as const)}
         onChange={one => set({ unit: one, at: undefined })}
       />
       {(splits.length > 0 || meta === undefined) && (

@@ -78,7 +78,7 @@ export function svgOf(chart: AnalyticsChart, question: Question): Blob {
 
 function QuestionSheet({ chart, question }: { chart: AnalyticsChart; question: Question }) {
   const picture = pictureOf(chart, {
-    kind: kindOf(question.search.type, question.meta?.type_default),
+    kind: kindOf(question.search.type, chart),
     zone: question.zone,
     comparing: question.comparing,
     hidden: new Set(split(question.search.hide)),

@@ -1,5 +1,5 @@
 import type { AnalyticsAnnotation, AnalyticsChart, AnalyticsSeries } from '../../../../clients/typescript/src/index.ts'
-import type { Picture } from '../../chart/picture.ts'
+import { type Picture, USUAL_KIND } from '../../chart/picture.ts'
 
 export type Noted = AnalyticsAnnotation & { letter: string }
 
@@ -24,6 +24,7 @@ export const comparable = (chart: AnalyticsChart): boolean =>
 /** The points that give the buckets: every series has the same. */
 export const pointsOf = (chart: AnalyticsChart) => (chart.series[0] ?? chart.summarySeries)?.data ?? []
 
-export function kindOf(wanted: string | undefined, usual: Picture['kind'] = 'line'): Picture['kind'] {
-  return wanted === 'line' || wanted === 'column' || wanted === 'area' ? wanted : usual
+/** As the address wants it, else as is usual. */
+export function kindOf(wanted: string | undefined, { totalType }: Pick<AnalyticsChart, 'totalType'>): Picture['kind'] {
+  return wanted === 'line' || wanted === 'column' || wanted === 'area' ? wanted : USUAL_KIND[totalType]
 }

@@ -1,17 +1,19 @@
 import { useMemo } from 'react'
 import type { AnalyticsChartMeta } from '../../../../clients/typescript/src/index.ts'
 import { type Search, useAddress } from '../../data/address.ts'
+import { attributesOf } from '../../data/attributes.ts'
 import { calendarRangeOf, unitFor } from '../../data/calendar.ts'
 import type { Input } from '../../data/operations.ts'
 import type { Range, Unit } from '../../data/range.ts'
 import { useRead } from '../../data/read.ts'
 import { usePreferences } from '../../data/session.ts'
-import { filterQuery, hasFilters } from '../../parts/filters.tsx'
+import { filterQuery } from '../../parts/filters.tsx'
 
 /** With more series a chart is not read any more: so many, and the rest as one. The table has all. */
 const MOST_SERIES = 11
 /** Buckets that one answer may have. */
 const MOST_BUCKETS = 2_000
+const UNITS: readonly Unit[] = ['hour', 'day', 'week', 'month']
 const SECONDS: Record<Unit, number> = { hour: 3_600, day: 86_400, week: 604_800, month: 2_629_800 }
 
 type Query = NonNullable<Input<'v4GetAnalyticsChart'>['query']>
@@ -38,8 +40,9 @@ export function useQuestion(code: string) {
   const described = meta.data?.code === code && !meta.isPlaceholderData ? meta.data : undefined
   const zone = search.tz ?? preferences.zone
   const range = calendarRangeOf(search, zone)
-  const unit = unitOf(search.unit, range, described)
-  const split = described?.segmentations.some(known => known.code === search.split) ? search.split : undefined
+  const unit = unitOf(search.unit, range)
+  const { filters, splits } = attributesOf(code)
+  const split = splits.find(known => known === search.split)
   const question: Question = {
     code,
     search,
@@ -56,26 +59,23 @@ export function useQuestion(code: string) {
       timezone: zone,
       ...(search.currency && { currency: search.currency }),
       ...(split && { segmentation: split, max_series: MOST_SERIES }),
-      ...filterQuery(search, described?.filter_conditions),
+      ...filterQuery(search, filters),
     },
   }
-  // Filters, a split and hours wait for the description of the chart, which says whether it has them.
-  const isHourly = (search.unit ?? unitFor(range)) === 'hour'
-  const when = described !== undefined || meta.isError || (!hasFilters(search) && search.split === undefined && !isHourly)
   const text = JSON.stringify(question.query)
   // biome-ignore lint/correctness/useExhaustiveDependencies: the text has all of it
   const input = useMemo(() => ({ path: { chart_code: code }, query: { ...question.query, previous: true } }), [code, text])
-  const chart = useRead('v4GetAnalyticsChart', input, { topics: ['facts'], when })
+  const chart = useRead('v4GetAnalyticsChart', input, { topics: ['facts'] })
   return { question, meta, chart, input }
 }
 
-export const unitsOf = (range: Range, meta: AnalyticsChartMeta | undefined): Unit[] =>
-  (meta?.units_available ?? ['day', 'week', 'month']).filter(
+export const unitsOf = (range: Range): Unit[] =>
+  UNITS.filter(
     unit => (range.to - range.from) / SECONDS[unit] < MOST_BUCKETS && (unit !== 'hour' || range.to - range.from < 32 * SECONDS.day),
   )
 
-function unitOf(wanted: string | undefined, range: Range, meta: AnalyticsChartMeta | undefined): Unit {
-  const units = unitsOf(range, meta)
+function unitOf(wanted: string | undefined, range: Range): Unit {
+  const units = unitsOf(range)
   const first = unitFor(range)
   return units.find(unit => unit === wanted) ?? units.find(unit => unit === first) ?? units[0] ?? 'day'
 }

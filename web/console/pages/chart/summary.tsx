@@ -14,7 +14,7 @@ const DAY = 86_400
 
 /** The figure of the whole range with its change, how it is drawn, and up to when it counts. */
 export function Summary({ chart, question, onOpen }: { chart: AnalyticsChart; question: Question; onOpen: () => void }) {
-  const { search, meta, zone } = question
+  const { search, zone } = question
   const [, set] = useAddress()
   const whole = wholeOf(chart)
   return (
@@ -33,8 +33,8 @@ export function Summary({ chart, question, onOpen }: { chart: AnalyticsChart; qu
       <div className="summary-side">
         <Choice
           name={t('Drawn as')}
-          value={kindOf(search.type, meta?.type_default)}
-          options={(meta?.types ?? (['line', 'column', 'area'] as const)).map(kind => [kind, KINDS[kind]] as const)}
+          value={kindOf(search.type, chart)}
+          options={(['line', 'column', 'area'] as const).map(kind => [kind, KINDS[kind]] as const)}
           onChange={kind => set({ type: kind })}
         />
         <Freshness of={[chart]} />

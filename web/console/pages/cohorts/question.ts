@@ -1,10 +1,11 @@
 import { useMemo } from 'react'
 import { type Search, useAddress } from '../../data/address.ts'
+import { COHORT_ATTRIBUTES } from '../../data/attributes.ts'
 import { calendarRangeOf } from '../../data/calendar.ts'
 import type { Input } from '../../data/operations.ts'
 import type { Range } from '../../data/range.ts'
 import { useRead } from '../../data/read.ts'
-import { filterQuery, hasFilters } from '../../parts/filters.tsx'
+import { filterQuery } from '../../parts/filters.tsx'
 import type { Metric } from './cells.ts'
 
 export type Query = NonNullable<Input<'v4GetAnalyticsCohorts'>['query']>
@@ -39,7 +40,8 @@ export function useQuestion() {
   const range = calendarRangeOf({ range: '365d', ...search, unit: grouping === 'week' ? 'week' : 'month' }, ZONE)
   const metrics = METRICS.filter(metric => metric !== 'share' || mode === 'by_renewals')
   const metric = oneOf(metrics, search.metric, mode === 'by_renewals' ? 'share' : 'arpu')
-  const split = meta.data?.segmentations.some(({ code }) => code === search.split) ? search.split : undefined
+  const { filters, splits } = COHORT_ATTRIBUTES
+  const split = splits.find(code => code === search.split)
   const query: Query = {
     cohort_from: range.from,
     cohort_to: range.to,
@@ -49,12 +51,11 @@ export function useQuestion() {
     ...(search.money === 'net' && { revenue_type: 'net' as const }),
     ...(search.currency && { currency: search.currency }),
     ...(split && { segment: split }),
-    ...filterQuery(search, meta.data?.filter_conditions),
+    ...filterQuery(search, filters),
   }
   const question: Question = { search, range, mode, grouping, metric, split, value: split && search.value, query }
-  const when = meta.data !== undefined || meta.isError || (!hasFilters(search) && search.split === undefined)
   const text = JSON.stringify(query)
   // biome-ignore lint/correctness/useExhaustiveDependencies: the text has all of it
   const input = useMemo(() => ({ query }), [text])
-  return { question, meta, input, read: useRead('v4GetAnalyticsCohorts', input, { topics: ['facts'], when }) }
+  return { question, meta, input, read: useRead('v4GetAnalyticsCohorts', input, { topics: ['facts'] }) }
 }

@@ -1,10 +1,11 @@
 import { useMemo } from 'react'
 import { type Search, useAddress } from '../../data/address.ts'
+import { COHORT_ATTRIBUTES } from '../../data/attributes.ts'
 import { calendarRangeOf } from '../../data/calendar.ts'
 import type { Input } from '../../data/operations.ts'
 import type { Range } from '../../data/range.ts'
 import { useRead } from '../../data/read.ts'
-import { filterQuery, hasFilters } from '../../parts/filters.tsx'
+import { filterQuery } from '../../parts/filters.tsx'
 
 type Query = NonNullable<Input<'v4GetAnalyticsLtv'>['query']>
 export type Metric = 'arpu' | 'arppu' | 'revenue'
@@ -29,7 +30,8 @@ export function useQuestion() {
   const range = calendarRangeOf({ range: 'last_quarter', ...search, unit: 'day' }, ZONE)
   const mode = search.mode === 'by_renewals' ? 'by_renewals' : 'by_days'
   const cost = Number(search.cost)
-  const split = meta.data?.segmentations.some(({ code }) => code === search.split) ? search.split : undefined
+  const { filters, splits } = COHORT_ATTRIBUTES
+  const split = splits.find(code => code === search.split)
   const query: Query = {
     cohort_from: range.from,
     cohort_to: range.to,
@@ -37,7 +39,7 @@ export function useQuestion() {
     ...(search.money === 'net' && { revenue_type: 'net' as const }),
     ...(search.currency && { currency: search.currency }),
     ...(split && { segment: split }),
-    ...filterQuery(search, meta.data?.filter_conditions),
+    ...filterQuery(search, filters),
   }
   const question: Question = {
     search,
@@ -48,11 +50,10 @@ export function useQuestion() {
     split,
     query,
   }
-  const when = meta.data !== undefined || meta.isError || (!hasFilters(search) && search.split === undefined)
   const text = JSON.stringify(query)
   // biome-ignore lint/correctness/useExhaustiveDependencies: the text has all of it
   const input = useMemo(() => ({ query }), [text])
-  const read = useRead('v4GetAnalyticsLtv', input, { topics: ['facts'], when })
-  const trials = useRead('v4GetAnalyticsLtvTrialConversion', input, { topics: ['facts'], when })
+  const read = useRead('v4GetAnalyticsLtv', input, { topics: ['facts'] })
+  const trials = useRead('v4GetAnalyticsLtvTrialConversion', input, { topics: ['facts'] })
   return { question, meta, input, read, trials }
 }
