@@ -1,6 +1,7 @@
-import { setTimeout as pause } from 'node:timers/promises'
+import type { Socket } from 'node:net'
 import pg from 'pg'
 import type { Host } from './address.ts'
+import { patience } from './patience.ts'
 
 /** None of the hosts accepts writes. The code is that of a server that cannot be connected to now. */
 class NoPrimary extends Error {
@@ -70,7 +71,7 @@ async function searchAll(hosts: Host[], options: pg.ClientConfig, seen: SeenTime
   if (first) {
     const grace = new AbortController()
     const graceMs = seen.has(first.system) ? GRACE_MS : ANSWER_MS
-    await Promise.race([Promise.allSettled(asked), pause(graceMs, undefined, { signal: grace.signal }).catch(() => {})])
+    await Promise.race([Promise.allSettled(asked), patience(graceMs, { signal: grace.signal })])
     grace.abort()
   }
   // Of equal ones the first of the list: `sort` keeps the order.
@@ -88,10 +89,13 @@ function isOlder({ system, timeline }: Answer, seen: SeenTimelines): boolean {
 }
 
 async function stateOf(host: Host, options: pg.ClientConfig): Promise<Answer> {
-  const client = new pg.Client({ ...options, connectionTimeoutMillis: ANSWER_MS, query_timeout: ANSWER_MS, pipeline: false })
+  const client = new pg.Client({ ...options, connectionTimeoutMillis: 0, query_timeout: 0, pipeline: false })
   client.on('error', () => {})
   const nowhere = { host, system: '' }
+  const answered = new AbortController()
   try {
+    // The limits of the driver end an attempt whose answer has come while this process was blocked.
+    void patience(ANSWER_MS, answered).then(() => answered.signal.aborted || socketOf(client).destroy(new Error('does not answer')))
     await Object.assign(client, host).connect()
     const { isReplica, isReadOnly } = (await client.query<{ isReplica: boolean; isReadOnly: boolean }>(STATE)).rows[0]!
     if (isReplica) return { ...nowhere, why: 'is a replica' }
@@ -106,6 +110,9 @@ async function stateOf(host: Host, options: pg.ClientConfig): Promise<Answer> {
     const { code, message } = error as { code?: string; message?: string }
     return { ...nowhere, why: message || code || 'does not answer' }
   } finally {
+    answered.abort()
     void client.end().catch(() => {})
   }
 }
+
+const socketOf = (client: pg.Client): Socket => (client as pg.Client & { connection: { stream: Socket } }).connection.stream

@@ -1,5 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { Redis, type RedisOptions } from 'ioredis'
+import { patience } from '../store/patience.ts'
 import { type ClusterAccess, clusterNode, type RedisHost, type RedisLogin, type RedisTls } from './redis-cluster-node.ts'
 
 /** One Redis; a primary that sentinels watch; or a cluster. Valkey is all of them, too. */
@@ -19,9 +19,8 @@ const CONNECT_MS = 3_000
  * Redis is gone: a short wait is noticed soon, and costs two commands for each kind of job.
  */
 export const WAIT_SECONDS = 2
-/** How long a start waits for Redis before it continues without Redis. It waits in parts: while this process is blocked, no more than one part passes. */
+/** How long a start waits for Redis before it continues without Redis. */
 const START_MS = 1_000
-const START_PARTS = 10
 const LONGEST_PAUSE_MS = 1_000
 const retryStrategy = (times: number): number => Math.min(times * 50, LONGEST_PAUSE_MS)
 
@@ -84,13 +83,9 @@ export const promptConnection = (server: RedisServer, key: string): Redis =>
     socketTimeout: SILENCE_MS,
   })
 
-async function waitInParts(): Promise<void> {
-  for (let n = 0; n < START_PARTS; n++) await pause(START_MS / START_PARTS, undefined, { ref: false })
-}
-
 /** Resolves when Redis has answered or failed, or after a second in which an answer would have been seen. */
 export const settled = (connection: Redis): Promise<unknown> =>
-  Promise.race([new Promise(resolve => connection.once('ready', resolve).once('error', resolve)), waitInParts()])
+  Promise.race([new Promise(resolve => connection.once('ready', resolve).once('error', resolve)), patience(START_MS, { ref: false })])
 
 /**
  * Why Redis does not work. `error`: what a connection tells. Of sentinels it tells only that none has answered; the first one of the configuration

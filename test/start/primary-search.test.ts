@@ -39,11 +39,15 @@ function row(values: Record<string, { type: number; text: string }>): Buffer {
   ])
 }
 
-type FakeServer = { host: Host; state: { timeline: string; system: string; afterMs: number; isAway: boolean }; statements(): number }
+type FakeServer = {
+  host: Host
+  state: { timeline: string; system: string; afterMs: number; isAway: boolean; blocksMs: number }
+  statements(): number
+}
 
 /** What a search asks of a Postgres that accepts writes. */
 async function fakeServer(timeline: string, afterMs = 0, system = '7'): Promise<FakeServer> {
-  const state = { timeline, system, afterMs, isAway: false }
+  const state = { timeline, system, afterMs, isAway: false, blocksMs: 0 }
   let statements = 0
   const answer = async (socket: Socket, part: Buffer) => {
     if (part[0] !== 'Q'.charCodeAt(0)) return part[0] === 0 ? void socket.write(HELLO) : undefined
@@ -53,6 +57,9 @@ async function fakeServer(timeline: string, afterMs = 0, system = '7'): Promise<
     const no = { type: BOOLEAN, text: 'f' }
     if (part.includes('pg_is_in_recovery')) socket.write(row({ isReplica: no, isReadOnly: no }))
     else socket.write(row({ timeline: text(state.timeline), system: text(state.system) }))
+    // The answer is on its way, and this process reads nothing.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, state.blocksMs)
+    state.blocksMs = 0
   }
   const sockets = new Set<Socket>()
   const server = createServer(socket => {
@@ -77,6 +84,12 @@ const searchOf = (...servers: FakeServer[]) =>
 
 test('the first search waits for all hosts: the former primary may be the first that answers', async () => {
   const [former, promoted] = [await fakeServer('00000001'), await fakeServer('00000002', 300)]
+  expect(await searchOf(former, promoted).find()).toEqual(promoted.host)
+})
+
+test('a host whose answer comes while this process is blocked has answered', async () => {
+  const [former, promoted] = [await fakeServer('00000001'), await fakeServer('00000002', 300)]
+  promoted.state.blocksMs = 3_500
   expect(await searchOf(former, promoted).find()).toEqual(promoted.host)
 })
 
