@@ -4,11 +4,12 @@ import { derivedPool, type Pool, socketOf } from './connect.ts'
 /** How often the server looks whether the client of a running statement is still there. */
 const CHECK_INTERVAL = '500ms'
 
-/** Servers on some systems cannot look. Their statements then run to their end. */
-const WATCHED = new WeakSet<pg.PoolClient>()
-async function watchedByServer(client: pg.PoolClient): Promise<void> {
-  if (WATCHED.has(client)) return
-  WATCHED.add(client)
+const asked = new WeakSet<pg.PoolClient>()
+
+/** Asks the server to look. On some systems it cannot: statements then run there to their end. */
+async function askToWatch(client: pg.PoolClient): Promise<void> {
+  if (asked.has(client)) return
+  asked.add(client)
   await client.query("select set_config('client_connection_check_interval', $1, false)", [CHECK_INTERVAL]).catch(() => {})
 }
 
@@ -25,7 +26,8 @@ export function abandonable(pool: Pool, signal: AbortSignal): Pool {
     signal.addEventListener('abort', leave, { once: true })
     let isWhole = false
     try {
-      await watchedByServer(client)
+      signal.throwIfAborted()
+      await askToWatch(client)
       const result = await client.query(...statement)
       isWhole = true
       return result

@@ -101,15 +101,15 @@ describe('a stream', () => {
       return of('exports')[0]
     })
     const began = of('exports').length
+    const from = performance.now()
     for (let n = 0; n < 40; n++) {
       announceLive(api.pool, 'exports', api.project.production)
       await new Promise(resolve => setTimeout(resolve, 25))
     }
-    const times = of('exports').map(({ at }) => at)
-    const gaps = times.slice(1).map((at, n) => at - times[n]!)
-    expect(times.length - began).toBeGreaterThanOrEqual(2)
-    expect(times.length - began).toBeLessThanOrEqual(5)
-    expect(Math.min(...gaps)).toBeGreaterThan(300)
+    const told = of('exports').length - began
+    expect(told).toBeGreaterThanOrEqual(2)
+    // Over the whole time: of two that come late the second one may be there at once. The first and the last belong to no half second.
+    expect(told).toBeLessThanOrEqual((performance.now() - from) / 500 + 2)
     // An export that a worker writes.
     const before = of('exports').length
     const made = await api.call('POST', '/v4/exports', { body: WHOLE_YEAR })
