@@ -1,6 +1,6 @@
 import { configDefaults, defineConfig } from 'vitest/config'
 import { parseCLI } from 'vitest/node'
-import { KILLED_ON_DENO, NEVER_ON_DENO, ON_DENO } from './test/deno.ts'
+import { NEVER_ON_DENO, ON_DENO, restingOnDeno } from './test/deno.ts'
 import { LongestFirst, resting, Slowest } from './test/harness/durations.ts'
 
 const ALL = ['test/**/*.test.ts']
@@ -44,7 +44,7 @@ process.env.TEST_TURN ??= String(Math.floor(Date.now() / TURN_MS))
 const turn = Number(process.env.TEST_TURN)
 
 const isWhole = Number(process.env.TEST_EFFORT) >= 1
-const notNow = isNamed || isWhole ? [] : resting(turn).filter(name => !isDeno || !KILLED_ON_DENO.includes(name))
+const notNow = isNamed || isWhole ? [] : isDeno ? restingOnDeno(turn) : resting(turn)
 
 export default defineConfig({
   test: {

@@ -1,6 +1,6 @@
 import { existsSync, globSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { NODE_ONLY, ON_DENO } from '../deno.ts'
+import { NODE_ONLY, ON_DENO, restingOnDeno } from '../deno.ts'
 
 const ROOT = new URL('../../', import.meta.url)
 const names = Object.values(ON_DENO).flat()
@@ -16,4 +16,18 @@ test('each file that Deno runs exists, and is named once', () => {
 test('of each folder Deno runs a file, or it is said why not', () => {
   const run = new Set(names.map(folderOf))
   expect(folders.filter(folder => !run.has(folder))).toEqual(Object.keys(NODE_ONLY).sort())
+})
+
+test('two turns run all of them on Deno, and each turn some of each large folder and what kills processes', () => {
+  const runs = [6, 7].map(turn => names.filter(name => !restingOnDeno(turn).includes(name)))
+  expect(
+    runs
+      .flat()
+      .filter(name => !name.startsWith('crash/'))
+      .sort(),
+  ).toEqual(names.filter(name => !name.startsWith('crash/')).sort())
+  for (const part of runs) {
+    expect(part.length).toBeLessThan(names.length * 0.6)
+    for (const folder of ['crash/', 'outgoing/', 'engine/', 'purchases/']) expect(part.some(name => name.startsWith(folder))).toBe(true)
+  }
 })

@@ -18,27 +18,15 @@ test('durations are added to those that are known: of files that passed, took lo
   ])
 })
 
-test('of twelve turns that follow each other a long file runs in three or four, a short one in each', () => {
-  const seconds = {
-    'a/one': 40,
-    'b/three': 9,
-    'a/two': 8,
-    'b/four': 30,
-    'b/two': 8,
-    'a/three': 8,
-    'a/four': 8,
-    'b/one': 8,
-    'a/five': 7,
-    'c/six': 3,
-    'c/seven': 2,
-  }
+test('a long file runs in one of five turns that follow each other, a shorter one in one of three, a short one in each', () => {
+  const long = ['a', 'b'].flatMap(folder => [1, 2, 3, 4, 5].map(n => [`${folder}/${n}`, 7 + n] as const))
+  const seconds = Object.fromEntries([...long, ['c/1', 7], ['c/2', 3], ['c/3', 5], ['d/1', 2]])
   const runs = (turn: number) => Object.keys(seconds).filter(name => !resting(turn, seconds).includes(name))
-  const turns = Array.from({ length: 12 }, (_, turn) => runs(turn))
-  const times = (name: string) => turns.filter(names => names.includes(name)).length
-  expect(Object.fromEntries(Object.keys(seconds).map(name => [name, times(name)]))).toEqual({
-    ...{ 'a/one': 3, 'b/three': 3, 'a/two': 3, 'b/four': 3, 'b/two': 3, 'a/three': 3, 'a/four': 3, 'b/one': 3 },
-    ...{ 'a/five': 4, 'c/six': 4, 'c/seven': 12 },
-  })
+  const turns = Array.from({ length: 15 }, (_, turn) => runs(turn))
+  const every = (name: string) => 15 / turns.filter(names => names.includes(name)).length
+  for (const [name] of long) expect([name, every(name)]).toEqual([name, 5])
+  expect(['c/1', 'c/2', 'c/3', 'd/1'].map(every)).toEqual([3, 3, 3, 1])
   // Of the long files of a folder each turn runs one.
-  expect(turns.every(names => names.some(name => name.startsWith('a/')) && names.some(name => name.startsWith('b/')))).toBe(true)
+  for (const names of turns)
+    expect(['a/', 'b/', 'c/'].map(folder => names.filter(name => name.startsWith(folder)).length)).toEqual([1, 1, 1])
 })
