@@ -175,7 +175,7 @@ export const consolePages = ({
   { name: 'stores', isTab: true, path: '/settings?tab=stores', full: '.card h2', empty: '.card h2', drawers: ['at=apple', 'at=stripe'] },
   { name: 'people', isTab: true, path: '/settings?tab=people', full: '.card', empty: '.card', drawers: [] },
   { name: 'runs', path: '/runs', full: '[data-row]', empty: '.empty', drawers: [] },
-  { name: 'run', path: `/runs/${run}`, full: '.run-line li', empty: '.fault', drawers: ['at=again'] },
+  { name: 'run', path: `/runs/${run}`, full: '.run-line li', empty: '.empty', drawers: ['at=again'] },
   { name: 'audit', path: '/audit', full: '[data-row]', empty: '.empty, [data-row]', drawers: ['at=none'] },
   { name: 'status', path: '/status', full: '.pairs', empty: '.pairs', drawers: [] },
 ]

@@ -7,7 +7,7 @@ import { CurrencyPick } from '../../parts/currency-pick.tsx'
 import { Filters } from '../../parts/filters.tsx'
 import { Pick } from '../../parts/pick.tsx'
 import { RangePick } from '../../parts/range-pick.tsx'
-import { t } from '../../parts/t.ts'
+import { plain, t } from '../../parts/t.ts'
 import { useGo } from '../../parts/to.tsx'
 import { zones } from '../../parts/zones.ts'
 import { type Question, unitsOf } from './question.ts'
@@ -46,7 +46,7 @@ export function Controls({ question, money, compares }: { question: Question; mo
           name={t('Split by')}
           text={
             split
-              ? t('By {attribute}', { attribute: (splits.find(one => one.code === split)?.label ?? split).toLowerCase() })
+              ? t('By {attribute}', { attribute: (splits.find(one => one.code === split)?.label ?? plain(split)).toLowerCase() })
               : t('Split by')
           }
           icon="branch"

@@ -5,7 +5,7 @@ import { CurrencyPick } from '../../parts/currency-pick.tsx'
 import { Filters } from '../../parts/filters.tsx'
 import { Pick } from '../../parts/pick.tsx'
 import { RangePick } from '../../parts/range-pick.tsx'
-import { t } from '../../parts/t.ts'
+import { plain, t } from '../../parts/t.ts'
 import { METRIC_TEXTS, type Metric } from './cells.ts'
 import { type Question, ZONE } from './question.ts'
 
@@ -81,7 +81,7 @@ export function Controls({
           name={t('Split by')}
           text={
             split
-              ? t('By {attribute}', { attribute: (splits.find(one => one.code === split)?.label ?? split).toLowerCase() })
+              ? t('By {attribute}', { attribute: (splits.find(one => one.code === split)?.label ?? plain(split)).toLowerCase() })
               : t('Split by')
           }
           icon="branch"

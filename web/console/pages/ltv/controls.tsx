@@ -5,7 +5,7 @@ import { CurrencyPick } from '../../parts/currency-pick.tsx'
 import { Filters } from '../../parts/filters.tsx'
 import { Pick } from '../../parts/pick.tsx'
 import { RangePick } from '../../parts/range-pick.tsx'
-import { t } from '../../parts/t.ts'
+import { plain, t } from '../../parts/t.ts'
 import { type Metric, type Question, ZONE } from './question.ts'
 import { METRIC_TEXTS } from './texts.ts'
 
@@ -37,7 +37,9 @@ export function Controls({ question, meta }: { question: Question; meta: Analyti
       <Pick
         name={t('Split by')}
         text={
-          split ? t('By {attribute}', { attribute: (splits.find(one => one.code === split)?.label ?? split).toLowerCase() }) : t('Split by')
+          split
+            ? t('By {attribute}', { attribute: (splits.find(one => one.code === split)?.label ?? plain(split)).toLowerCase() })
+            : t('Split by')
         }
         icon="branch"
         on={split !== undefined}

@@ -11,6 +11,7 @@ import { Act } from '../../parts/act.tsx'
 import { Card, Pairs } from '../../parts/card.tsx'
 import { Copy, Id, shortId } from '../../parts/copy.tsx'
 import { DataState } from '../../parts/data-state.tsx'
+import { Empty } from '../../parts/empty.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { useKeys } from '../../parts/keys.ts'
 import { LiveMark } from '../../parts/live-mark.tsx'
@@ -49,9 +50,13 @@ export default function Run() {
         </>
       }
     >
-      <DataState of={{ ...read, data: run }} rows={10}>
-        {shown => <Shown run={shown} />}
-      </DataState>
+      {run === undefined && read.error?.status === 404 ? (
+        <NoSuchRun />
+      ) : (
+        <DataState of={{ ...read, data: run }} rows={10}>
+          {shown => <Shown run={shown} />}
+        </DataState>
+      )}
       <Suspense fallback={null}>
         {run && search.at === 'cancel' && run.finished_at === null && <Cancel run={run} onClose={close} />}
         {run && search.at === 'again' && run.finished_at !== null && <RunAgain run={run} onClose={close} />}
@@ -59,6 +64,21 @@ export default function Run() {
     </Page>
   )
 }
+
+const NoSuchRun = () => (
+  <section className="card">
+    <Empty
+      icon="runs"
+      title={t('No such run')}
+      why={t('It belongs to another project or environment, or ended so long ago that it is no longer kept.')}
+      action={
+        <To to="/runs" className="link">
+          {t('All runs')}
+        </To>
+      }
+    />
+  </section>
+)
 
 const About = ({ run }: { run: AutomationRunDetail }) => (
   <span className="run-about">
