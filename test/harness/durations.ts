@@ -31,18 +31,32 @@ export class LongestFirst extends BaseSequencer {
   }
 }
 
+/** The names in the order of their folders, a part for each turn: of neighbours each turn gets one, the longest one that with the least so far. */
+function shares(names: string[], turns: number, seconds: Durations): string[][] {
+  const parts = Array.from({ length: turns }, () => ({ names: [] as string[], seconds: 0 }))
+  for (let from = 0; from < names.length; from += turns) {
+    const neighbours = names.slice(from, from + turns).sort((a, b) => seconds[b]! - seconds[a]!)
+    for (const [n, part] of parts
+      .toSorted((a, b) => a.seconds - b.seconds)
+      .slice(0, neighbours.length)
+      .entries()) {
+      part.names.push(neighbours[n]!)
+      part.seconds += seconds[neighbours[n]!]!
+    }
+  }
+  return parts.map(part => part.names)
+}
+
 /**
- * The long files that do not run in this turn, so that each turn runs a part of every folder, and a few turns all of it. Who names a file, or tries
- * all (TEST_EFFORT=1), runs them.
+ * The long files that do not run in this turn, so that each turn runs a part of every folder, in about the same time, and a few turns all of it. Who
+ * names a file, or tries all (TEST_EFFORT=1), runs them.
  */
 export function resting(turn: number, seconds: Durations = known()): string[] {
   const classOf = (name: string) => CLASSES.find(({ from }) => seconds[name]! >= from)
-  return CLASSES.flatMap(one =>
-    Object.keys(seconds)
-      .filter(name => classOf(name) === one)
-      .sort()
-      .filter((_, i) => i % one.turns !== turn % one.turns),
-  )
+  return CLASSES.flatMap(one => {
+    const names = Object.keys(seconds).filter(name => classOf(name) === one)
+    return shares(names.sort(), one.turns, seconds).flatMap((part, n) => (n === turn % one.turns ? [] : part))
+  })
 }
 
 type Ran = { name: string; seconds: number; passed: boolean }

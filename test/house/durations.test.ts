@@ -26,7 +26,9 @@ test('a long file runs in one of five turns that follow each other, a shorter on
   const every = (name: string) => 15 / turns.filter(names => names.includes(name)).length
   for (const [name] of long) expect([name, every(name)]).toEqual([name, 5])
   expect(['c/1', 'c/2', 'c/3', 'd/1'].map(every)).toEqual([3, 3, 3, 1])
-  // Of the long files of a folder each turn runs one.
+  // Of neighbours each turn has one.
   for (const names of turns)
     expect(['a/', 'b/', 'c/'].map(folder => names.filter(name => name.startsWith(folder)).length)).toEqual([1, 1, 1])
+  const sums = turns.map(names => names.reduce((sum, name) => sum + seconds[name]!, 0))
+  expect(Math.max(...sums) - Math.min(...sums)).toBeLessThanOrEqual(6)
 })
