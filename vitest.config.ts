@@ -38,7 +38,7 @@ const BY_NAME = [
   'production/walk',
 ]
 
-// Not an hour: who runs it every three hours would run the same third again and again. See test/harness/effort.ts.
+// Not an hour: who runs it every three hours would run the same part again and again. See test/harness/effort.ts.
 const TURN_MS = 50 * 60_000
 process.env.TEST_TURN ??= String(Math.floor(Date.now() / TURN_MS))
 const turn = Number(process.env.TEST_TURN)

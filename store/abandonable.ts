@@ -1,5 +1,6 @@
 import type pg from 'pg'
-import { derivedPool, type Pool, socketOf } from './connect.ts'
+import { derivedPool, type Pool } from './connect.ts'
+import { socketOf } from './socket-of.ts'
 
 /** How often the server looks whether the client of a running statement is still there. */
 const CHECK_INTERVAL = '500ms'

@@ -1,7 +1,7 @@
-import type { Socket } from 'node:net'
 import pg from 'pg'
 import { driverFor } from './driver.ts'
 import { perTransaction } from './per-transaction.ts'
+import { socketOf } from './socket-of.ts'
 import { traceStatements } from './trace-statements.ts'
 import { isTracing } from './tracing.ts'
 
@@ -99,8 +99,6 @@ export function derivedPool(pool: Pool, query: Pool['query']): Pool {
 }
 
 export const isPipelined = (tx: Tx): boolean => (tx as Tx & Pick<pg.Client, 'pipeline'>).pipeline
-
-export const socketOf = (client: pg.PoolClient): Socket => (client as pg.PoolClient & { connection: { stream: Socket } }).connection.stream
 
 const CONNECT_MS = 10_000
 /** What `pg` says when its own time limit of a statement is over. It has no code. */

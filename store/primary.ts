@@ -1,7 +1,7 @@
-import type { Socket } from 'node:net'
 import pg from 'pg'
 import type { Host } from './address.ts'
 import { patience } from './patience.ts'
+import { socketOf } from './socket-of.ts'
 
 /** None of the hosts accepts writes. The code is that of a server that cannot be connected to now. */
 class NoPrimary extends Error {
@@ -114,5 +114,3 @@ async function stateOf(host: Host, options: pg.ClientConfig): Promise<Answer> {
     void client.end().catch(() => {})
   }
 }
-
-const socketOf = (client: pg.Client): Socket => (client as pg.Client & { connection: { stream: Socket } }).connection.stream

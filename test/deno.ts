@@ -128,7 +128,7 @@ export const ON_DENO: Record<string, string[]> = {
   ],
 }
 
-/** Half of them in one turn, the others in the next, and `test/crash` in each. */
+/** What does not run in a turn: half of the files, in the next turn the other half. `test/crash` runs in each. */
 export const restingOnDeno = (turn: number): string[] =>
   Object.values(ON_DENO)
     .flat()

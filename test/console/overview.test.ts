@@ -102,6 +102,24 @@ describe('the overview', () => {
     expect(values.filter((_, tile) => tile !== 5)).toEqual(totals.filter((_: number, tile: number) => tile !== 5))
   })
 
+  test('reads nothing again when it is left before its answers are there', async () => {
+    const asked: string[] = []
+    const note = (request: { url(): string }) => asked.push(new URL(request.url()).pathname.replace(/^.*\/v4\//, ''))
+    const held = '**/v4/analytics/cards/realtime*'
+    // Never answered: it is given up with the page.
+    await page.route(held, () => {})
+    page.on('request', note)
+    await page.reload()
+    await shown(page)
+    await page.getByRole('link', { name: 'Customers', exact: true }).first().click()
+    await page.getByRole('heading', { level: 1, name: 'Customers', exact: true }).waitFor()
+    await page.locator('[data-row]').first().waitFor()
+    page.off('request', note)
+    await page.unroute(held)
+    expect(asked.filter(path => path === 'analytics/cards/realtime')).toHaveLength(1)
+    expect(asked.filter(path => path === 'customers')).toHaveLength(1)
+  })
+
   test('an event appears by itself', async () => {
     await page.getByText('live', { exact: true }).waitFor()
     await api.call('POST', '/v4/events', {
