@@ -18,14 +18,14 @@ test('durations are added to those that are known: of files that passed, took lo
   ])
 })
 
-test('a long file runs in one of five turns that follow each other, a shorter one in one of three, a short one in each', () => {
-  const long = ['a', 'b'].flatMap(folder => [1, 2, 3, 4, 5].map(n => [`${folder}/${n}`, 7 + n] as const))
-  const seconds = Object.fromEntries([...long, ['c/1', 7], ['c/2', 3], ['c/3', 5], ['d/1', 2]])
+test('a long file runs in one of six turns that follow each other, a shorter one in one of four, a short one in each', () => {
+  const long = ['a', 'b'].flatMap(folder => [1, 2, 3, 4, 5, 6].map(n => [`${folder}/${n}`, 7 + n] as const))
+  const seconds = Object.fromEntries([...long, ['c/1', 7], ['c/2', 3], ['c/3', 5], ['c/4', 4], ['d/1', 2]])
   const runs = (turn: number) => Object.keys(seconds).filter(name => !resting(turn, seconds).includes(name))
-  const turns = Array.from({ length: 15 }, (_, turn) => runs(turn))
-  const every = (name: string) => 15 / turns.filter(names => names.includes(name)).length
-  for (const [name] of long) expect([name, every(name)]).toEqual([name, 5])
-  expect(['c/1', 'c/2', 'c/3', 'd/1'].map(every)).toEqual([3, 3, 3, 1])
+  const turns = Array.from({ length: 12 }, (_, turn) => runs(turn))
+  const every = (name: string) => 12 / turns.filter(names => names.includes(name)).length
+  for (const [name] of long) expect([name, every(name)]).toEqual([name, 6])
+  expect(['c/1', 'c/2', 'c/3', 'c/4', 'd/1'].map(every)).toEqual([4, 4, 4, 4, 1])
   // Of neighbours each turn has one.
   for (const names of turns)
     expect(['a/', 'b/', 'c/'].map(folder => names.filter(name => name.startsWith(folder)).length)).toEqual([1, 1, 1])
