@@ -24,7 +24,7 @@ async function buildServer(outDir: string): Promise<void> {
     ssr: { noExternal: true },
     build: {
       ...{ outDir, emptyOutDir: false, copyPublicDir: false, manifest: false, ssr: server, minify: true },
-      rollupOptions: { output: { entryFileNames: 'server.js', codeSplitting: false } },
+      rolldownOptions: { output: { entryFileNames: 'server.js', codeSplitting: false } },
     },
   })
   const { decompress } = (await import('wawoff2')).default
