@@ -254,3 +254,27 @@ test('the status shows what the service says of the installation', async () => {
     status.workers.filter(({ is_alive }: { is_alive: boolean }) => is_alive).length,
   )
 })
+
+test('what the project does not have is no failure: the page says so, and leads to all of its kind', async () => {
+  const { page: own, faults: seen } = await signedIn()
+  const pages = {
+    '/automations/auto_none': 'All automations',
+    '/automations/auto_none/edit': 'All automations',
+    '/configurations/none': 'All configurations',
+    '/customers/nobody': 'All customers',
+    '/experiments/exp_none': 'All experiments',
+    '/integrations/int_none': 'All integrations',
+    '/reports/rep_none': 'All reports',
+    '/runs/run_none': 'All runs',
+    '/screens/scr_none': 'All screens',
+    '/segments/seg_none': 'All segments',
+  }
+  for (const [path, all] of Object.entries(pages)) {
+    await open(path, '.empty-title', own)
+    expect([path, await own.locator('.empty').getByRole('link', { name: all }).count()]).toEqual([path, 1])
+    expect([path, await own.locator('.fault').count()]).toEqual([path, 0])
+  }
+  await expectSound(own, 'segment-none')
+  expect(seen.filter(fault => !/^Failed to load/.test(fault))).toEqual([])
+  await own.context().close()
+})

@@ -8,6 +8,7 @@ import { useRead } from '../../data/read.ts'
 import { Card } from '../../parts/card.tsx'
 import { Bars } from '../../parts/data-state.tsx'
 import { Fault } from '../../parts/fault.tsx'
+import { NotHere } from '../../parts/not-here.tsx'
 import { Page } from '../../parts/page.tsx'
 import { t } from '../../parts/t.ts'
 import { draftOf, NEW } from './draft.ts'
@@ -55,7 +56,9 @@ function Existing({ id }: { id: string }) {
     )
   return (
     <Page wide title={t('Edit an automation')}>
-      {read.error ? (
+      {read.error?.status === 404 ? (
+        <NotHere icon="flow" title={t('No such automation')} to="/automations" all={t('All automations')} />
+      ) : read.error ? (
         <Fault error={read.error} retry={read.refetch} />
       ) : (
         <Card>

@@ -9,11 +9,10 @@ import { useRead } from '../../data/read.ts'
 import { Card } from '../../parts/card.tsx'
 import { Id } from '../../parts/copy.tsx'
 import { Bars } from '../../parts/data-state.tsx'
-import { Empty } from '../../parts/empty.tsx'
 import { Fault } from '../../parts/fault.tsx'
+import { NotHere } from '../../parts/not-here.tsx'
 import { Page } from '../../parts/page.tsx'
 import { t } from '../../parts/t.ts'
-import { To } from '../../parts/to.tsx'
 import { FlowCard } from './flow-card.tsx'
 import { About, Actions } from './head.tsx'
 import { Runs } from './runs.tsx'
@@ -29,7 +28,7 @@ export default function Automation() {
 
 function One({ id }: { id: string }) {
   const read = useRead('v4GetAutomation', { path: { automation_id: id } }, { every: 10_000 })
-  if (read.error?.status === 404) return <NotHere id={id} />
+  if (read.error?.status === 404) return <NoSuchAutomation id={id} />
   if (read.data) return <Shown automation={read.data} error={read.error} retry={read.refetch} />
   return (
     <Page wide title={t('Automation')} about={<span className="customer-wait"> </span>}>
@@ -77,21 +76,14 @@ function Shown({ automation, error, retry }: { automation: Shape; error: unknown
   )
 }
 
-const NotHere = ({ id }: { id: string }) => (
-  <Page title={t('There is no such automation here')} about={<Id>{id}</Id>}>
-    <Card>
-      <Empty
-        icon="flow"
-        title={t('There is no such automation here')}
-        why={t(
-          'The id is wrong, it belongs to another project or environment, or the automation was deleted. Its single runs stay readable.',
-        )}
-        action={
-          <To to="/automations" className="link">
-            {t('All automations')}
-          </To>
-        }
-      />
-    </Card>
+const NoSuchAutomation = ({ id }: { id: string }) => (
+  <Page title={t('Automation')} about={<Id>{id}</Id>}>
+    <NotHere
+      icon="flow"
+      title={t('No such automation')}
+      why={t('It was deleted, or belongs to another project or environment. The runs of a deleted one stay readable.')}
+      to="/automations"
+      all={t('All automations')}
+    />
   </Page>
 )

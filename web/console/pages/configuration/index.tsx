@@ -9,9 +9,9 @@ import { Card, Pairs } from '../../parts/card.tsx'
 import { ConditionsInWords } from '../../parts/conditions/named-pick.tsx'
 import { Copy } from '../../parts/copy.tsx'
 import { DataState } from '../../parts/data-state.tsx'
-import { Empty } from '../../parts/empty.tsx'
 import { PercentBar } from '../../parts/growth/percent-bar.tsx'
 import { contextText } from '../../parts/growth/words.ts'
+import { NotHere } from '../../parts/not-here.tsx'
 import { Page } from '../../parts/page.tsx'
 import { StatusChip } from '../../parts/status-chip.tsx'
 import { t } from '../../parts/t.ts'
@@ -52,16 +52,7 @@ export default function Configuration() {
       actions={configuration && <Actions of={configuration} />}
     >
       {read.error?.status === 404 ? (
-        <Empty
-          icon="knobs"
-          title={t('This configuration is not here')}
-          why={t('It was deleted, or belongs to another project or environment.')}
-          action={
-            <To to="/configurations" className="link">
-              {t('All configurations')}
-            </To>
-          }
-        />
+        <NotHere icon="knobs" title={t('No such configuration')} to="/configurations" all={t('All configurations')} />
       ) : (
         <DataState of={read} rows={10}>
           {shown => (

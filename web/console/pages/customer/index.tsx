@@ -13,7 +13,7 @@ import { t } from '../../parts/t.ts'
 import { Access } from './access.tsx'
 import { Actions } from './actions.tsx'
 import { About, nameOf } from './head.tsx'
-import { NotHere } from './not-here.tsx'
+import { NoSuchCustomer } from './no-such-customer.tsx'
 import { Person } from './person.tsx'
 import { Properties } from './properties.tsx'
 import { Refused } from './refused.tsx'
@@ -33,7 +33,7 @@ function One({ id }: { id: string }) {
   const [search] = useAddress()
   const read = useRead('v4GetCustomer', { path: { customer_id: id } }, { topics: ['events'] })
   const view = read.data?.data
-  if (read.error?.status === 404) return <NotHere id={id} />
+  if (read.error?.status === 404) return <NoSuchCustomer id={id} />
   return (
     <Page
       wide

@@ -6,8 +6,8 @@ import type { ExperimentGroup, Experiment as ExperimentOf, ExperimentSummary } f
 import { useAddress } from '../../data/address.ts'
 import { useRead } from '../../data/read.ts'
 import { Bars, DataState } from '../../parts/data-state.tsx'
-import { Empty } from '../../parts/empty.tsx'
 import { contextText } from '../../parts/growth/words.ts'
+import { NotHere } from '../../parts/not-here.tsx'
 import { Page } from '../../parts/page.tsx'
 import { StatusChip } from '../../parts/status-chip.tsx'
 import { counted, t } from '../../parts/t.ts'
@@ -50,16 +50,7 @@ export default function Experiment() {
       actions={experiment && <Actions of={experiment} />}
     >
       {read.error?.status === 404 ? (
-        <Empty
-          icon="versus"
-          title={t('This experiment is not here')}
-          why={t('It was deleted, or belongs to another project or environment.')}
-          action={
-            <To to="/experiments" className="link">
-              {t('All experiments')}
-            </To>
-          }
-        />
+        <NotHere icon="versus" title={t('No such experiment')} to="/experiments" all={t('All experiments')} />
       ) : (
         <DataState of={read} rows={10}>
           {shown => (

@@ -11,15 +11,14 @@ import { useRead } from '../../data/read.ts'
 import { useDenied } from '../../data/session.ts'
 import { Act } from '../../parts/act.tsx'
 import { Bars, DataState } from '../../parts/data-state.tsx'
-import { Empty } from '../../parts/empty.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { span } from '../../parts/format.ts'
 import { Icon } from '../../parts/icon.tsx'
+import { NotHere } from '../../parts/not-here.tsx'
 import { Page } from '../../parts/page.tsx'
 import { StatusChip } from '../../parts/status-chip.tsx'
 import { t } from '../../parts/t.ts'
 import { Time } from '../../parts/time.tsx'
-import { To } from '../../parts/to.tsx'
 import { Trouble } from '../integrations/trouble.tsx'
 import { useStatus } from '../integrations/use-status.ts'
 import { heldText, stateOf } from '../integrations/words.ts'
@@ -39,20 +38,7 @@ export default function OneIntegration() {
   return (
     <Page wide title={t('Integration')}>
       <DataState of={read}>
-        {() => (
-          <section className="card">
-            <Empty
-              icon="plug"
-              title={t('No such integration')}
-              why={t('It was deleted, or belongs to another project or environment.')}
-              action={
-                <To to="/integrations" className="link">
-                  {t('All integrations')}
-                </To>
-              }
-            />
-          </section>
-        )}
+        {() => <NotHere icon="plug" title={t('No such integration')} to="/integrations" all={t('All integrations')} />}
       </DataState>
     </Page>
   )

@@ -6,7 +6,7 @@ import type { ScheduledReport } from '../../../../clients/typescript/src/index.t
 import { useAddress } from '../../data/address.ts'
 import { usePages, useRead } from '../../data/read.ts'
 import { DataState } from '../../parts/data-state.tsx'
-import { Empty } from '../../parts/empty.tsx'
+import { NotHere } from '../../parts/not-here.tsx'
 import { Page } from '../../parts/page.tsx'
 import { StatusChip } from '../../parts/status-chip.tsx'
 import { t } from '../../parts/t.ts'
@@ -56,16 +56,7 @@ export default function Report() {
       actions={report && <Actions report={report} />}
     >
       {read.error?.status === 404 ? (
-        <Empty
-          icon="mail"
-          title={t('This report is not here')}
-          why={t('It was deleted, or belongs to another project or environment.')}
-          action={
-            <To to="/reports" className="link">
-              {t('All reports')}
-            </To>
-          }
-        />
+        <NotHere icon="mail" title={t('No such report')} to="/reports" all={t('All reports')} />
       ) : (
         <DataState of={read} rows={10}>
           {shown => (

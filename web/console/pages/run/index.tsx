@@ -11,10 +11,10 @@ import { Act } from '../../parts/act.tsx'
 import { Card, Pairs } from '../../parts/card.tsx'
 import { Copy, Id, shortId } from '../../parts/copy.tsx'
 import { DataState } from '../../parts/data-state.tsx'
-import { Empty } from '../../parts/empty.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { useKeys } from '../../parts/keys.ts'
 import { LiveMark } from '../../parts/live-mark.tsx'
+import { NotHere } from '../../parts/not-here.tsx'
 import { Page } from '../../parts/page.tsx'
 import { runStatus } from '../../parts/run-words.ts'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
@@ -66,18 +66,13 @@ export default function Run() {
 }
 
 const NoSuchRun = () => (
-  <section className="card">
-    <Empty
-      icon="runs"
-      title={t('No such run')}
-      why={t('It belongs to another project or environment, or ended so long ago that it is no longer kept.')}
-      action={
-        <To to="/runs" className="link">
-          {t('All runs')}
-        </To>
-      }
-    />
-  </section>
+  <NotHere
+    icon="runs"
+    title={t('No such run')}
+    why={t('It belongs to another project or environment, or ended so long ago that it is no longer kept.')}
+    to="/runs"
+    all={t('All runs')}
+  />
 )
 
 const About = ({ run }: { run: AutomationRunDetail }) => (

@@ -9,11 +9,10 @@ import { useRead } from '../../data/read.ts'
 import { useDenied } from '../../data/session.ts'
 import { Card } from '../../parts/card.tsx'
 import { Bars } from '../../parts/data-state.tsx'
-import { Empty } from '../../parts/empty.tsx'
 import { Fault } from '../../parts/fault.tsx'
+import { NotHere } from '../../parts/not-here.tsx'
 import { Page } from '../../parts/page.tsx'
 import { t } from '../../parts/t.ts'
-import { To } from '../../parts/to.tsx'
 import { UsedBy } from '../../parts/used-by.tsx'
 import { About, Actions } from './head.tsx'
 import { Holds } from './holds.tsx'
@@ -33,24 +32,11 @@ export default function OneScreen() {
   const isGone = read.error?.status === 404
   return (
     <Page wide title={t('Screen')}>
-      <Card>
-        {isGone ? (
-          <Empty
-            icon="screen"
-            title={t('No such screen')}
-            why={t('It was deleted, or belongs to another project or environment.')}
-            action={
-              <To to="/screens" className="link">
-                {t('All screens')}
-              </To>
-            }
-          />
-        ) : read.isError ? (
-          <Fault error={read.error} retry={read.refetch} />
-        ) : (
-          <Bars rows={9} />
-        )}
-      </Card>
+      {isGone ? (
+        <NotHere icon="screen" title={t('No such screen')} to="/screens" all={t('All screens')} />
+      ) : (
+        <Card>{read.isError ? <Fault error={read.error} retry={read.refetch} /> : <Bars rows={9} />}</Card>
+      )}
     </Page>
   )
 }

@@ -12,9 +12,9 @@ import { Card, Pairs } from '../../parts/card.tsx'
 import { ConditionsInWords } from '../../parts/conditions/named-pick.tsx'
 import { Copy } from '../../parts/copy.tsx'
 import { DataState } from '../../parts/data-state.tsx'
-import { Empty } from '../../parts/empty.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { useKeys } from '../../parts/keys.ts'
+import { NotHere } from '../../parts/not-here.tsx'
 import { Page } from '../../parts/page.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { StatusChip } from '../../parts/status-chip.tsx'
@@ -72,16 +72,7 @@ export default function SegmentPage() {
       }
     >
       {read.error?.status === 404 ? (
-        <Empty
-          icon="segment"
-          title={t('This segment is not here')}
-          why={t('It was deleted, or belongs to another project or environment.')}
-          action={
-            <To to="/segments" className="link">
-              {t('All segments')}
-            </To>
-          }
-        />
+        <NotHere icon="segment" title={t('No such segment')} to="/segments" all={t('All segments')} />
       ) : (
         <DataState of={read} rows={8}>
           {shown => (
