@@ -38,14 +38,18 @@ const hasGiven = (row: string, prefix: StatePrefix): string => `${row}.${prefix}
 
 /**
  * Joins the factors of the row's currency (`f`). `given`: whether it states amounts in USD. `isOptional`: some rows have no amount on the state, and
- * must not be lost.
+ * must not be lost. `currency`: SQL for its number, where it is not that of the state.
  */
 export function factorJoins(
   row: string,
   { exchange }: { exchange: Exchange },
-  { prefix = '', given = hasGiven(row, prefix), isOptional = false }: { prefix?: StatePrefix; given?: string; isOptional?: boolean } = {},
+  {
+    prefix = '',
+    given = hasGiven(row, prefix),
+    isOptional = false,
+    currency = `${row}.${prefix}currency`,
+  }: { prefix?: StatePrefix; given?: string; isOptional?: boolean; currency?: string } = {},
 ): string {
-  const currency = `${row}.${prefix}currency`
   const key = (of: string) => factorKey(of, `${row}.${prefix}bought_on`, exchange)
   if (exchange.isWhole) {
     const any = exchange.factors.columns[0]!.values[0]!

@@ -105,27 +105,37 @@ export function movementAtOnce(context: ScanContext, more: string[] = []): Scan 
 
 /** The changes by how they move m, where no filter has one state of a change inside and the other outside. A gain or a loss has one state to convert. */
 function movementParts(context: ScanContext, all: Scan): Scan[] {
-  const { source, restriction, now, money, products } = context
+  const { source, restriction, now, products } = context
   const { changes } = source.dialect.tables
   const where = [counts('c', now), ...conditionsOf(restriction, 'c.user_no', ofUser)]
-  const moved = (moves: number) => [`${source.dialect.moves('c')} = ${moves}`, ...where]
+  const isSamePrice = `${source.dialect.moves('c')} = ${MOVEMENTS.samePrice}`
   const own = { ...all, happened: 'c.happened', terms: KINDS.map((kind): Term => ({ plus: 0, within: [kind] })) }
-  const oneState = (prefix: ChangePrefix, moves: number, kind: number, sign: '' | '-'): Scan => ({
-    ...own,
-    from: `${changes} c${factorJoins('c', money, { prefix })}${durationJoin('c', products, prefix)}`,
-    where: moved(moves),
-    measured: [
-      { isMoney: true, sql: part => `${sign}(${converted(convertibleSql('c', money, prefix), money, part, prefix)})`, multiplier: 0 },
-    ],
-    split: String(kind),
-    multipliers: [monthlyFactor('c', products, prefix)],
-  })
   return [
-    oneState('a_', MOVEMENTS.gain, NEW, ''),
-    oneState('b_', MOVEMENTS.loss, CHURN, '-'),
-    { ...own, ...samePrice(context), from: `${changes} c${durationJoin('c', products, 'a_')}`, where: moved(MOVEMENTS.samePrice) },
+    { ...own, ...gainOrLoss(context, where) },
+    { ...own, ...samePrice(context), from: `${changes} c${durationJoin('c', products, 'a_')}`, where: [isSamePrice, ...where] },
     { ...all, where: [`m.moves = ${MOVEMENTS.other}`] },
   ]
+}
+
+/** A change has one state that is converted: of a gain the one after it, of a loss the one before. `where`: conditions on the changes `c`. */
+function gainOrLoss(
+  { source, money, products }: ScanContext,
+  where: string[],
+): Pick<Scan, 'from' | 'happened' | 'where' | 'measured' | 'split' | 'multipliers'> {
+  const moves = source.dialect.moves('c')
+  const either = (gained: string, lost: string, name: string) =>
+    `case when ${moves} = ${MOVEMENTS.gain} then ${gained} else ${lost} end as ${name}`
+  const columns = ['currency', 'bought_on', 'length', 'is_intro', 'product'].map(name => either(`c.a_${name}`, `c.b_${name}`, name))
+  const own = [either('c.a_amount', '-c.b_amount', 'amount'), either(String(NEW), String(CHURN), 'kind'), ...columns]
+  return {
+    from: `(select c.happened, ${own.join(', ')} from ${source.dialect.tables.changes} c
+      where ${[`${moves} in (${MOVEMENTS.gain}, ${MOVEMENTS.loss})`, ...where].join(' and ')}) m${factorJoins('m', money)}${durationJoin('m', products)}`,
+    happened: 'm.happened',
+    where: [],
+    measured: [{ isMoney: true, sql: part => converted(convertibleSql('m', money), money, part), multiplier: 0 }],
+    split: 'm.kind',
+    multipliers: [monthlyFactor('m', products)],
+  }
 }
 
 /** Two states that differ only in the day: there are few days, currencies and lengths, so amounts are added up first, and the factors are compared. */
@@ -140,13 +150,13 @@ function samePrice({ money, products }: ScanContext): Pick<Scan, 'measured' | 's
     alike: {
       row: 'm',
       keys: {
-        ...Object.fromEntries(
-          PREFIXES.flatMap(prefix => ['currency', 'bought_on'].map(name => [`${prefix}${name}`, `c.${prefix}${name}`])),
-        ),
+        ...Object.fromEntries(PREFIXES.map(prefix => [`${prefix}bought_on`, `c.${prefix}bought_on`])),
+        // Of both: it is a part of the price.
+        currency: 'c.a_currency',
         ...Object.fromEntries(factor.codes.map((sql, i) => [lengths[i]!, sql])),
       },
       sums: { amount: 'c.a_amount' },
-      joins: PREFIXES.map(prefix => factorJoins('m', money, { prefix })).join(''),
+      joins: PREFIXES.map(prefix => factorJoins('m', money, { prefix, currency: 'm.currency' })).join(''),
     },
   }
 }

@@ -98,4 +98,4 @@ export const columnIn =
   }
 
 /** An end that time alone causes does not count before its time. */
-export const counts = (row: string, now: number) => `coalesce(${row}.counts_from, 0) <= ${now}`
+export const counts = (row: string, now: number) => `(${row}.counts_from is null or ${row}.counts_from <= ${now})`
