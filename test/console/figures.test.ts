@@ -210,3 +210,23 @@ describe('numbers', () => {
     expect(answers.size).toBe(23)
   })
 })
+
+test('figures are asked for once, before the page that shows them is drawn: when it opens, and when a filter changes', async () => {
+  const own = await page.context().newPage()
+  await own.addInitScript(`{
+    const fetched = window.fetch
+    window.drawnThen = []
+    window.fetch = (...call) => {
+      if (/charts\\/sales\\?/.test(call[0])) drawnThen.push(document.querySelectorAll('[aria-label^="Remove the filter"]').length)
+      return fetched(...call)
+    }
+  }`)
+  const now = Math.floor(Date.now() / 1000)
+  await own.goto(`${api.url}/console/charts/sales?from=${now - 60 * DAY}&to=${now}&f.country=DE`)
+  const total = own.locator('.summary-total .figure')
+  const first = await total.getAttribute('value')
+  await own.getByRole('button', { name: /^Remove the filter/ }).click()
+  await expect.poll(() => total.getAttribute('value')).not.toBe(first)
+  expect(await own.evaluate('drawnThen')).toEqual([0, 1])
+  await own.close()
+})

@@ -31,6 +31,9 @@ const theme = createTheme({
 
 addRandomUuid(crypto)
 
+// Before anything is drawn, so that the page's figures are asked for meanwhile.
+void router.load()
+
 createRoot(document.getElementById('root')!).render(
   <MantineProvider theme={theme} defaultColorScheme="auto" withCssVariables={false} withGlobalClasses={false}>
     <QueryClientProvider client={client}>

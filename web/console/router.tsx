@@ -1,10 +1,12 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
 import type { ComponentType } from 'react'
+import type { Search } from './data/address.ts'
 import PAGES from './pages.json'
 import { Broken, Missing } from './shell/boundary.tsx'
 import { Shell } from './shell/shell.tsx'
 
-type Module = { default: ComponentType }
+/** `ahead`: asks for what the page shows of an address, before it is drawn. */
+type Module = { default: ComponentType; ahead?: (params: Record<string, string>, search: Search) => void }
 const modules = import.meta.glob<Module>('./pages/*/index.tsx')
 
 const root = createRootRoute({
@@ -13,10 +15,32 @@ const root = createRootRoute({
   validateSearch: search => search as Record<string, string | undefined>,
 })
 
+const loaded = new Map<string, Module>()
+
+/** At once where the page is loaded: what comes later than this call comes behind the drawing. Files that are missing are told where the page would be. */
+function askAhead(folder: string, load: () => Promise<Module>, params: Record<string, string>, search: Search): void {
+  const page = loaded.get(folder)
+  if (page) page.ahead?.(params, search)
+  else
+    void load().then(
+      first => {
+        loaded.set(folder, first)
+        first.ahead?.(params, search)
+      },
+      () => {},
+    )
+}
+
 /** The service finds the files of a page by the same names, to announce them in the head of the document. */
-const pages = Object.entries(PAGES).map(([path, folder]) =>
-  createRoute({ getParentRoute: () => root, path, component: lazyRouteComponent(modules[`./pages/${folder}/index.tsx`]!) }),
-)
+const pages = Object.entries(PAGES).map(([path, folder]) => {
+  const load = modules[`./pages/${folder}/index.tsx`]!
+  return createRoute({
+    getParentRoute: () => root,
+    path,
+    component: lazyRouteComponent(load),
+    beforeLoad: ({ params, search, preload }) => void (preload || askAhead(folder, load, params, search)),
+  })
+})
 
 /** Values of the address are texts: `range=28d`, `f.country=DE,FR`. The router's own way would write them as JSON. */
 const stringify = (search: Record<string, unknown>) => {

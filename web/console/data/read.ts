@@ -1,6 +1,7 @@
 import { type InfiniteData, type UseQueryResult, useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useRef } from 'react'
 import type { ApiError } from './api-error.ts'
+import { client } from './client.ts'
 import type { Topic } from './live.ts'
 import { type AnyInput, addressOfCall, callOf, type Input, type OperationName, type Result } from './operations.ts'
 import { type Place, usePlace } from './place.ts'
@@ -45,6 +46,22 @@ function useKept<Data, Read extends Kept<Data>>(read: Read, key: Key): Read {
 /** A few operations read although they are sent by POST: what they ask does not fit into an address. */
 const howToAsk = (name: OperationName, input: AnyInput | undefined) => ({ method: callOf(name, input).method, body: input?.body })
 
+const queryOf = <Name extends OperationName>(
+  place: Place | undefined,
+  name: Name,
+  input: Input<Name> | undefined,
+  topics: ReadOptions['topics'],
+) => ({
+  queryKey: keyOf(place, name, input as AnyInput),
+  meta: { topics },
+  queryFn: ({ signal }: { signal: AbortSignal }): Promise<Result<Name>> =>
+    request(addressOfCall(place!, name, input as AnyInput), { ...howToAsk(name, input as AnyInput), signal }),
+})
+
+/** Asks before the page that shows the answer is drawn: its `useRead` of the same finds it on its way. */
+export const readAhead = <Name extends OperationName>(place: Place, name: Name, input: Input<Name>, { topics }: ReadOptions = {}) =>
+  void client.prefetchQuery(queryOf(place, name, input, topics))
+
 /** Reads an operation in the project and environment of the address. What was read stays on the page while it is asked for again. */
 export function useRead<Name extends OperationName>(
   name: Name,
@@ -52,14 +69,13 @@ export function useRead<Name extends OperationName>(
   { topics, every, when = true }: ReadOptions = {},
 ): UseQueryResult<Result<Name>, ApiError> {
   const place = usePlace()
-  const key = keyOf(place, name, input as AnyInput)
+  const query = queryOf(place, name, input, topics)
+  const key = query.queryKey
   const read = useQuery<Result<Name>, ApiError>({
-    queryKey: key,
+    ...query,
     placeholderData: whileAsking(key),
     enabled: place !== undefined && when,
-    meta: { topics },
     ...(every !== undefined && { refetchInterval: every }),
-    queryFn: ({ signal }) => request(addressOfCall(place!, name, input as AnyInput), { ...howToAsk(name, input as AnyInput), signal }),
   })
   return useKept<Result<Name>, typeof read>(read, key)
 }

@@ -1,5 +1,6 @@
 import { type QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { ApiError } from './api-error.ts'
+import { client } from './client.ts'
 import { request } from './request.ts'
 
 export type Role = 'viewer' | 'editor' | 'admin'
@@ -62,6 +63,9 @@ const options = {
   refetchInterval: 300_000,
 } as const
 
+/** The session as it is known now, outside of what is drawn. */
+export const sessionNow = (): Session | undefined => (client.getQueryData<State>(KEY) ?? given())?.session
+
 /** The session of this browser: who is signed in, and the projects that they may see. */
 export const useSession = () => useQuery<State, ApiError, Session | undefined>({ ...options, select: ({ session }) => session })
 
@@ -80,9 +84,12 @@ function kept(): Preferences {
 }
 
 /** The preferences of the operator; until the session is read, those that this browser saw last. */
-export function usePreferences(): Required<Pick<Preferences, 'zone' | 'theme' | 'density' | 'first_weekday' | 'pins'>> {
-  const { data } = useSession()
-  const own = data ? data.operator.preferences : kept()
+export const usePreferences = () => preferencesOf(useSession().data)
+
+export function preferencesOf(
+  session: Session | undefined,
+): Required<Pick<Preferences, 'zone' | 'theme' | 'density' | 'first_weekday' | 'pins'>> {
+  const own = session ? session.operator.preferences : kept()
   return {
     zone: own.zone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
     theme: own.theme ?? 'auto',

@@ -13,6 +13,8 @@ import { Numbers } from './numbers.tsx'
 import { comparable, lettered } from './picture.ts'
 import { useQuestion } from './question.ts'
 
+export { ahead } from './question.ts'
+
 const load = () => import('./point.tsx')
 const Point = lazy(load)
 

@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { memo, useState } from 'react'
 import type { AnalyticsChart, AnalyticsPoint } from '../../../../clients/typescript/src/index.ts'
 import { bucketText } from '../../chart/picture.ts'
 import { openFromOf } from '../../chart/picture-of.ts'
@@ -29,7 +29,7 @@ export function Numbers({ question, read, onOpen }: Props) {
       <DataState of={read} shape="table" rows={8}>
         {chart => (
           <>
-            <Buckets chart={chart} question={question} onOpen={onOpen} />
+            <Buckets chart={chart} question={question} onOpen={onOpen} isAsking={read.isPlaceholderData && !read.isError} />
             {isCut(chart, question) && <AllValues question={question} />}
           </>
         )}
@@ -44,7 +44,12 @@ export const isCut = (chart: AnalyticsChart, { split, query }: Question): boolea
 
 type Row = { point: AnalyticsPoint; at: number }
 
-function Buckets({ chart, question, onOpen }: { chart: AnalyticsChart; question: Question; onOpen: (at: number) => void }) {
+type Shown = { chart: AnalyticsChart; question: Question; onOpen: (at: number) => void; isAsking: boolean }
+
+/** While another question is asked, the numbers of before stay as they are: to draw hundreds of cells again would keep the browser from the answer. */
+const Buckets = memo(AllBuckets, (_, { isAsking }) => isAsking)
+
+function AllBuckets({ chart, question, onOpen }: Shown) {
   const { zone, unit, comparing } = question
   const { series, measure, currency } = chart
   const whole = wholeOf(chart)

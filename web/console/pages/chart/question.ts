@@ -4,9 +4,10 @@ import { type Search, useAddress } from '../../data/address.ts'
 import { attributesOf } from '../../data/attributes.ts'
 import { calendarRangeOf, unitFor } from '../../data/calendar.ts'
 import type { Input } from '../../data/operations.ts'
+import { placeOf } from '../../data/place.ts'
 import type { Range, Unit } from '../../data/range.ts'
-import { useRead } from '../../data/read.ts'
-import { usePreferences } from '../../data/session.ts'
+import { readAhead, useRead } from '../../data/read.ts'
+import { preferencesOf, sessionNow, usePreferences } from '../../data/session.ts'
 import { filterQuery } from '../../parts/filters.tsx'
 
 /** With more series a chart is not read any more: so many, and the rest as one. The table has all. */
@@ -33,17 +34,14 @@ export type Question = {
   meta: AnalyticsChartMeta | undefined
 }
 
-export function useQuestion(code: string) {
-  const [search] = useAddress()
-  const preferences = usePreferences()
-  const meta = useRead('v4GetAnalyticsChartMeta', { path: { chart_code: code } })
-  const described = meta.data?.code === code && !meta.isPlaceholderData ? meta.data : undefined
-  const zone = search.tz ?? preferences.zone
+/** `own`: the zone of the operator. */
+function questionOf(code: string, search: Search, own: string, meta?: AnalyticsChartMeta): Question {
+  const zone = search.tz ?? own
   const range = calendarRangeOf(search, zone)
   const unit = unitOf(search.unit, range)
   const { filters, splits } = attributesOf(code)
   const split = splits.find(known => known === search.split)
-  const question: Question = {
+  return {
     code,
     search,
     zone,
@@ -51,7 +49,7 @@ export function useQuestion(code: string) {
     unit,
     split,
     comparing: search.compare !== 'no',
-    meta: described,
+    meta,
     query: {
       from: range.from,
       to: range.to,
@@ -62,11 +60,30 @@ export function useQuestion(code: string) {
       ...filterQuery(search, filters),
     },
   }
+}
+
+const inputOf = ({ code, query }: Question) => ({ path: { chart_code: code }, query: { ...query, previous: true } })
+const READ = { topics: ['facts'] } as const
+
+export function useQuestion(code: string) {
+  const [search] = useAddress()
+  const preferences = usePreferences()
+  const meta = useRead('v4GetAnalyticsChartMeta', { path: { chart_code: code } })
+  const described = meta.data?.code === code && !meta.isPlaceholderData ? meta.data : undefined
+  const question = questionOf(code, search, preferences.zone, described)
   const text = JSON.stringify(question.query)
   // biome-ignore lint/correctness/useExhaustiveDependencies: the text has all of it
-  const input = useMemo(() => ({ path: { chart_code: code }, query: { ...question.query, previous: true } }), [code, text])
-  const chart = useRead('v4GetAnalyticsChart', input, { topics: ['facts'] })
+  const input = useMemo(() => inputOf(question), [code, text])
+  const chart = useRead('v4GetAnalyticsChart', input, READ)
   return { question, meta, chart, input }
+}
+
+/** Asks for the chart of an address before its page is drawn. Not in the sandbox, whose clock only the page knows. */
+export function ahead({ code = '' }: Record<string, string>, search: Search): void {
+  const place = placeOf(search)
+  if (place?.environment !== 'production') return
+  const question = questionOf(code, search, preferencesOf(sessionNow()).zone)
+  readAhead(place, 'v4GetAnalyticsChart', inputOf(question), READ)
 }
 
 export const unitsOf = (range: Range): Unit[] =>
