@@ -5,6 +5,7 @@ import type { scaleBand } from '@visx/scale'
 import { memo } from 'react'
 import { axisFigure } from '../parts/format.ts'
 import { type Layout, MARGIN } from './layout.ts'
+import { notedBuckets, noteLabels } from './note-labels.ts'
 import { againOf, colourOf, dashOf, type Palette } from './palette.ts'
 import { areaOf, barsOf, lineOf } from './paths.ts'
 import { bucketOf, type Picture } from './picture.ts'
@@ -196,32 +197,34 @@ function Level({ layout, level, palette }: { layout: Layout; level: NonNullable<
   )
 }
 
-/** Letters at the buckets in which something happened. */
+/** Letters above the buckets in which something happened. */
 function Notes({ picture, layout, palette }: { picture: Picture; layout: Layout; palette: Palette | undefined }) {
-  const letters = new Map<number, string>()
-  for (const { at, letter } of picture.notes ?? []) {
-    const found = picture.starts.findLastIndex(start => start <= at)
-    if (found >= 0) letters.set(found, [letters.get(found), letter].filter(Boolean).join(' '))
-  }
-  return [...letters].map(([at, text]) => (
-    <g key={at} className="note">
-      <line
-        x1={layout.x(at)}
-        x2={layout.x(at)}
-        y1={MARGIN.top}
-        y2={layout.height - MARGIN.bottom}
-        {...(palette && { stroke: palette.axis })}
-      />
-      <text
-        x={layout.x(at)}
-        y={MARGIN.top - 7}
-        textAnchor="middle"
-        fontSize={10.5}
-        fontWeight={650}
-        {...(palette && { fill: palette.soft })}
-      >
-        {text}
-      </text>
+  const buckets = notedBuckets(picture.notes ?? [], picture.starts)
+  return (
+    <g className="note">
+      {[...buckets.keys()].map(at => (
+        <line
+          key={at}
+          x1={layout.x(at)}
+          x2={layout.x(at)}
+          y1={MARGIN.top}
+          y2={layout.height - MARGIN.bottom}
+          {...(palette && { stroke: palette.axis })}
+        />
+      ))}
+      {noteLabels(buckets, layout.x).map(({ x, text }) => (
+        <text
+          key={text}
+          x={x}
+          y={MARGIN.top - 7}
+          textAnchor="middle"
+          fontSize={10.5}
+          fontWeight={650}
+          {...(palette && { fill: palette.soft })}
+        >
+          {text}
+        </text>
+      ))}
     </g>
-  ))
+  )
 }

@@ -94,9 +94,13 @@ const STEPS: [limit: number, seconds: number, unit: Intl.RelativeTimeFormatUnit]
   [Number.POSITIVE_INFINITY, 86_400 * 30.44, 'month'],
 ]
 
+/** Seconds by which the clocks of a browser and of the service may differ: nothing has happened ahead of now. */
+const SKEW = 5
+
 /** `44 min. ago`, by the clock of the environment. */
 export function ago(time: string | number, now = nowHere()): string {
-  const seconds = (dateOf(time).getTime() - now) / 1000
+  const exact = (dateOf(time).getTime() - now) / 1000
+  const seconds = exact > 0 && exact < SKEW ? 0 : exact
   const [, size, unit] = STEPS.find(([limit]) => Math.abs(seconds) < limit)!
   return relativeFormat().format(Math.round(seconds / size), unit)
 }

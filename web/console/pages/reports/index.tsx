@@ -26,6 +26,8 @@ import { onClocks, reasonText, scheduleText, statusOf, utcText } from './words.t
 const ReportForm = lazy(() => import('./form.tsx'))
 
 const ON_PAGE = 50
+/** Destinations of a report in the list; its page has all. */
+const SHOWN = 3
 
 const COLUMNS: readonly Column<ScheduledReport>[] = [
   {
@@ -44,7 +46,7 @@ const COLUMNS: readonly Column<ScheduledReport>[] = [
     cell: report => (
       <>
         {scheduleText(report)}
-        <span className="second-line">{report.timezone}</span>
+        <span className="second-line nowrap">{report.timezone}</span>
       </>
     ),
     wideOnly: true,
@@ -82,9 +84,10 @@ const COLUMNS: readonly Column<ScheduledReport>[] = [
     head: t('Sent to'),
     cell: ({ destinations }) => (
       <span className="sent-to">
-        {destinations.map(({ id, label }) => (
+        {destinations.slice(0, SHOWN).map(({ id, label }) => (
           <bdi key={id}>{label}</bdi>
         ))}
+        {destinations.length > SHOWN && <span className="second-line">{t('and {n} more', { n: destinations.length - SHOWN })}</span>}
       </span>
     ),
     wideOnly: true,
