@@ -110,7 +110,7 @@ export const consolePages = ({
     empty: '.empty',
     drawers: ['backtest', 'versions', 'json', 'inactive', 'delete', 'step.mail'].map(name => `at=${name}`),
   },
-  { name: 'automation-edit', path: `/automations/${automation}/edit`, full: '.edit-step', empty: '.fault', drawers: ['at=backtest'] },
+  { name: 'automation-edit', path: `/automations/${automation}/edit`, full: '.edit-step', empty: '.empty', drawers: ['at=backtest'] },
   { name: 'configurations', path: '/configurations', full: '[data-row]', empty: '.empty', drawers: ['at=new'] },
   {
     name: 'configuration',
