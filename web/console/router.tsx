@@ -5,8 +5,8 @@ import PAGES from './pages.json'
 import { Broken, Missing } from './shell/boundary.tsx'
 import { Shell } from './shell/shell.tsx'
 
-/** `ahead`: asks for what the page shows of an address, before it is drawn. */
-type Module = { default: ComponentType; ahead?: (params: Record<string, string>, search: Search) => void }
+/** `prefetch`: fetches what the page shows of an address, before it is drawn. */
+type Module = { default: ComponentType; prefetch?: (params: Record<string, string>, search: Search) => void }
 const modules = import.meta.glob<Module>('./pages/*/index.tsx')
 
 const root = createRootRoute({
@@ -18,14 +18,14 @@ const root = createRootRoute({
 const loaded = new Map<string, Module>()
 
 /** At once where the page is loaded: what comes later than this call comes behind the drawing. Files that are missing are told where the page would be. */
-function askAhead(folder: string, load: () => Promise<Module>, params: Record<string, string>, search: Search): void {
+function prefetchPage(folder: string, load: () => Promise<Module>, params: Record<string, string>, search: Search): void {
   const page = loaded.get(folder)
-  if (page) page.ahead?.(params, search)
+  if (page) page.prefetch?.(params, search)
   else
     void load().then(
       first => {
         loaded.set(folder, first)
-        first.ahead?.(params, search)
+        first.prefetch?.(params, search)
       },
       () => {},
     )
@@ -38,7 +38,7 @@ const pages = Object.entries(PAGES).map(([path, folder]) => {
     getParentRoute: () => root,
     path,
     component: lazyRouteComponent(load),
-    beforeLoad: ({ params, search, preload }) => void (preload || askAhead(folder, load, params, search)),
+    beforeLoad: ({ params, search, preload }) => void (preload || prefetchPage(folder, load, params, search)),
   })
 })
 

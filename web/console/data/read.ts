@@ -58,8 +58,8 @@ const queryOf = <Name extends OperationName>(
     request(addressOfCall(place!, name, input as AnyInput), { ...howToAsk(name, input as AnyInput), signal }),
 })
 
-/** Asks before the page that shows the answer is drawn: its `useRead` of the same finds it on its way. */
-export const readAhead = <Name extends OperationName>(place: Place, name: Name, input: Input<Name>, { topics }: ReadOptions = {}) =>
+/** Fetches before the page that shows the answer is drawn: its `useRead` of the same finds it on its way. */
+export const prefetchRead = <Name extends OperationName>(place: Place, name: Name, input: Input<Name>, { topics }: ReadOptions = {}) =>
   void client.prefetchQuery(queryOf(place, name, input, topics))
 
 /** Reads an operation in the project and environment of the address. What was read stays on the page while it is asked for again. */

@@ -13,7 +13,7 @@ import { Numbers } from './numbers.tsx'
 import { comparable, lettered } from './picture.ts'
 import { useQuestion } from './question.ts'
 
-export { ahead } from './question.ts'
+export { prefetch } from './question.ts'
 
 const load = () => import('./point.tsx')
 const Point = lazy(load)

@@ -6,7 +6,7 @@ import { calendarRangeOf, unitFor } from '../../data/calendar.ts'
 import type { Input } from '../../data/operations.ts'
 import { placeOf } from '../../data/place.ts'
 import type { Range, Unit } from '../../data/range.ts'
-import { readAhead, useRead } from '../../data/read.ts'
+import { prefetchRead, useRead } from '../../data/read.ts'
 import { preferencesOf, sessionNow, usePreferences } from '../../data/session.ts'
 import { filterQuery } from '../../parts/filters.tsx'
 
@@ -78,12 +78,12 @@ export function useQuestion(code: string) {
   return { question, meta, chart, input }
 }
 
-/** Asks for the chart of an address before its page is drawn. Not in the sandbox, whose clock only the page knows. */
-export function ahead({ code = '' }: Record<string, string>, search: Search): void {
+/** Fetches the chart of an address before its page is drawn. Not in the sandbox, whose clock only the page knows. */
+export function prefetch({ code = '' }: Record<string, string>, search: Search): void {
   const place = placeOf(search)
   if (place?.environment !== 'production') return
   const question = questionOf(code, search, preferencesOf(sessionNow()).zone)
-  readAhead(place, 'v4GetAnalyticsChart', inputOf(question), READ)
+  prefetchRead(place, 'v4GetAnalyticsChart', inputOf(question), READ)
 }
 
 export const unitsOf = (range: Range): Unit[] =>
