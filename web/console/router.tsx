@@ -58,6 +58,8 @@ export const router = createRouter({
   defaultPreload: 'intent',
   defaultPreloadDelay: 40,
   scrollRestoration: true,
+  // What has not changed in an address stays the same object, and what shows it is not drawn again.
+  defaultStructuralSharing: true,
   defaultErrorComponent: Broken,
   parseSearch: text => Object.fromEntries(new URLSearchParams(text)),
   stringifySearch: stringify,

@@ -1,4 +1,4 @@
-import { AxisBottom, AxisLeft } from '@visx/axis'
+import { AxisBottom, AxisLeft, type TickRendererProps } from '@visx/axis'
 import { GridRows } from '@visx/grid'
 import { PatternLines } from '@visx/pattern'
 import type { scaleBand } from '@visx/scale'
@@ -81,6 +81,7 @@ export const Drawing = memo(function Drawing({ picture, layout, id, palette }: P
         hideTicks
         tickFormat={value => axisFigure(Number(value), picture.measure, picture.currency)}
         tickClassName="tick"
+        tickComponent={tickText}
         tickLabelProps={{ ...TEXT, ...soft, textAnchor: 'end', dx: -4, dy: 4 }}
       />
       <AxisBottom
@@ -92,11 +93,15 @@ export const Drawing = memo(function Drawing({ picture, layout, id, palette }: P
         tickValues={layout.ticks}
         tickFormat={at => bucketOf(picture, Number(at))}
         tickClassName="tick"
+        tickComponent={tickText}
         tickLabelProps={(at: unknown) => ({ ...TEXT, ...soft, ...endsOf(layout, Number(at)), dy: 2 })}
       />
     </svg>
   )
 })
+
+/** One line. The library's own text measures its words, for which the browser lays out the page while it is being drawn. */
+const tickText = ({ formattedValue, ...props }: TickRendererProps) => <text {...props}>{formattedValue}</text>
 
 /** The last label of lines ends at the edge instead of reaching over it. */
 function endsOf({ x, width }: Layout, at: number) {

@@ -7,22 +7,24 @@ export type Place = { project: string; environment: 'production' | 'sandbox' }
 
 type Search = Record<string, string | undefined>
 
-const projectOf = (search: Search, session: Session | undefined) => search.p ?? session?.projects[0]?.id
-const environmentOf = (search: Search) => (search.env === 'sandbox' ? 'sandbox' : 'production')
+const projectOf = (p: string | undefined, session: Session | undefined) => p ?? session?.projects[0]?.id
+const environmentOf = (env: string | undefined) => (env === 'sandbox' ? 'sandbox' : 'production')
 
 /** The place of the address; without `p` the operator's first project. Undefined while that is not known. */
 export function usePlace(): Place | undefined {
-  const search = useRouterState({ select: state => state.location.search as Search })
+  // The two texts alone: every link of a page asks for the place, and another filter in the address is no other place.
+  const p = useRouterState({ select: state => (state.location.search as Search).p })
+  const env = useRouterState({ select: state => (state.location.search as Search).env })
   const { data } = useSession()
-  const project = projectOf(search, data)
-  const environment = environmentOf(search)
+  const project = projectOf(p, data)
+  const environment = environmentOf(env)
   return useMemo(() => (project === undefined ? undefined : { project, environment }), [project, environment])
 }
 
 /** The same of an address that is not shown yet. */
-export function placeOf(search: Search): Place | undefined {
-  const project = projectOf(search, sessionNow())
-  return project === undefined ? undefined : { project, environment: environmentOf(search) }
+export function placeOf({ p, env }: Search): Place | undefined {
+  const project = projectOf(p, sessionNow())
+  return project === undefined ? undefined : { project, environment: environmentOf(env) }
 }
 
 /** What every link inside the console carries on. */

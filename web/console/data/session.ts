@@ -83,6 +83,10 @@ function kept(): Preferences {
   }
 }
 
+let ofBrowser: string | undefined
+/** The zone of the browser. To ask for it takes 0.3 ms, and every time on a page is written in one. */
+const zoneHere = () => (ofBrowser ??= Intl.DateTimeFormat().resolvedOptions().timeZone)
+
 /** The preferences of the operator; until the session is read, those that this browser saw last. */
 export const usePreferences = () => preferencesOf(useSession().data)
 
@@ -91,7 +95,7 @@ export function preferencesOf(
 ): Required<Pick<Preferences, 'zone' | 'theme' | 'density' | 'first_weekday' | 'pins'>> {
   const own = session ? session.operator.preferences : kept()
   return {
-    zone: own.zone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
+    zone: own.zone ?? zoneHere(),
     theme: own.theme ?? 'auto',
     density: own.density ?? 'normal',
     first_weekday: own.first_weekday ?? 1,

@@ -1,6 +1,6 @@
 import { Button, Menu } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
-import { lazy, Suspense, useState } from 'react'
+import { lazy, memo, Suspense, useState } from 'react'
 import type { AnalyticsChart, AnalyticsExplanation } from '../../../../clients/typescript/src/index.ts'
 import { titleOfChart } from '../../data/charts.ts'
 import { addressOfCall, type Input } from '../../data/operations.ts'
@@ -29,7 +29,7 @@ const files = () => import('./files.tsx')
 type Props = { question: Question; chart: AnalyticsChart | undefined; input: Input<'v4GetAnalyticsChart'> }
 
 /** The call, the files, and what is kept of a chart. */
-export function Actions({ question, chart, input }: Props) {
+export const Actions = memo(function Actions({ question, chart, input }: Props) {
   const [overlay, setOverlay] = useState<'view' | 'annotation'>()
   const denied = useDenied('editor', usePlace()?.project)
   const downloads = useDownloads(question, chart)
@@ -85,7 +85,7 @@ export function Actions({ question, chart, input }: Props) {
       </Suspense>
     </>
   )
-}
+})
 
 /** The form of a report that shows this chart, with the days that the schedule gives. */
 const scheduled = ({ code, query, zone }: Question) => {

@@ -1,5 +1,5 @@
 import type { UseQueryResult } from '@tanstack/react-query'
-import { useMemo } from 'react'
+import { memo, useMemo } from 'react'
 import type { AnalyticsAnnotationList, AnalyticsChart } from '../../../../clients/typescript/src/index.ts'
 import { Chart } from '../../chart/chart.tsx'
 import { openFromOf, pictureOf } from '../../chart/picture-of.ts'
@@ -48,7 +48,7 @@ export function ChartCard({ question, read, annotations, ...props }: Props) {
         </>
       ) : (
         <DataState of={read} shape="chart" isEmpty={chart => pointsOf(chart).length === 0} empty={<NothingYet question={question} />}>
-          {chart => <Drawn chart={chart} question={question} {...props} />}
+          {chart => <Drawn chart={chart} question={question} isAsking={read.isPlaceholderData && !read.isError} {...props} />}
         </DataState>
       )}
       {annotations.isError && <Fault error={annotations.error} retry={annotations.refetch} />}
@@ -56,14 +56,12 @@ export function ChartCard({ question, read, annotations, ...props }: Props) {
   )
 }
 
-function Drawn({
-  chart,
-  question,
-  notes,
-  hidden,
-  onHide,
-  onOpen,
-}: Pick<Props, 'question' | 'notes' | 'hidden' | 'onHide' | 'onOpen'> & { chart: AnalyticsChart }) {
+type Drawing = Pick<Props, 'question' | 'notes' | 'hidden' | 'onHide' | 'onOpen'> & { chart: AnalyticsChart; isAsking: boolean }
+
+/** While another question is asked, the drawing stays that of the question before. */
+const Drawn = memo(DrawnAnswer, (_, { isAsking }) => isAsking)
+
+function DrawnAnswer({ chart, question, notes, hidden, onHide, onOpen }: Drawing) {
   const { search, comparing, zone } = question
   const kind = kindOf(search.type, chart)
   const picture = useMemo(() => pictureOf(chart, { kind, zone, hidden, comparing, notes }), [chart, kind, zone, hidden, comparing, notes])

@@ -1,3 +1,4 @@
+import { memo } from 'react'
 import { useAddress } from '../../data/address.ts'
 import { CHARTS, titleOfChart } from '../../data/charts.ts'
 import type { Unit } from '../../data/range.ts'
@@ -16,7 +17,7 @@ const UNITS: Record<Unit, string> = { hour: 'Hour', day: 'Day', week: 'Week', mo
 const ALL = CHARTS.flatMap(({ group, charts }) => charts.map(({ code, title }) => ({ code, label: title, group })))
 
 /** What is asked: chart, range, unit, split, filters, previous period, currency, zone. */
-export function Controls({ question, money, compares }: { question: Question; money: boolean; compares: boolean }) {
+export const Controls = memo(function Controls({ question, money, compares }: { question: Question; money: boolean; compares: boolean }) {
   const { code, search, range, unit, split, zone, comparing, meta } = question
   const [, set] = useAddress()
   const go = useGo()
@@ -66,4 +67,4 @@ export function Controls({ question, money, compares }: { question: Question; mo
       <Pick name={t('Time zone')} text={zone} options={zones()} chosen={[zone]} onPick={one => set({ tz: one, at: undefined })} />
     </div>
   )
-}
+})

@@ -3,8 +3,9 @@ import type { AnalyticsChart, AnalyticsPoint } from '../../../../clients/typescr
 import { bucketText } from '../../chart/picture.ts'
 import { openFromOf } from '../../chart/picture-of.ts'
 import { useRead } from '../../data/read.ts'
+import { Behind } from '../../parts/behind.tsx'
 import { Card } from '../../parts/card.tsx'
-import { DataState } from '../../parts/data-state.tsx'
+import { Bars, DataState } from '../../parts/data-state.tsx'
 import { bucket, figure } from '../../parts/format.ts'
 import { plain, t } from '../../parts/t.ts'
 import { type Column, Table } from '../../parts/table.tsx'
@@ -28,10 +29,10 @@ export function Numbers({ question, read, onOpen }: Props) {
     <Card flush className="numbers">
       <DataState of={read} shape="table" rows={8}>
         {chart => (
-          <>
+          <Behind until={<Bars shape="table" rows={8} />}>
             <Buckets chart={chart} question={question} onOpen={onOpen} isAsking={read.isPlaceholderData && !read.isError} />
             {isCut(chart, question) && <AllValues question={question} />}
-          </>
+          </Behind>
         )}
       </DataState>
     </Card>

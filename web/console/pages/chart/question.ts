@@ -70,10 +70,13 @@ export function useQuestion(code: string) {
   const preferences = usePreferences()
   const meta = useRead('v4GetAnalyticsChartMeta', { path: { chart_code: code } })
   const described = meta.data?.code === code && !meta.isPlaceholderData ? meta.data : undefined
-  const question = questionOf(code, search, preferences.zone, described)
-  const text = JSON.stringify(question.query)
+  const asked = questionOf(code, search, preferences.zone, described)
+  const text = JSON.stringify(asked.query)
+  // Both stay the same objects while they ask the same: what they are given to is not drawn again.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the text has the range, which goes on with the minute
+  const question = useMemo(() => asked, [search, described, text])
   // biome-ignore lint/correctness/useExhaustiveDependencies: the text has all of it
-  const input = useMemo(() => inputOf(question), [code, text])
+  const input = useMemo(() => inputOf(asked), [code, text])
   const chart = useRead('v4GetAnalyticsChart', input, READ)
   return { question, meta, chart, input }
 }
