@@ -15,6 +15,8 @@ export const Choice = <Code extends string>({
 }) => (
   <SegmentedControl
     size="xs"
+    // A mark that slides is a frame of the whole page sixty times a second, beside what the choice asks for.
+    transitionDuration={0}
     aria-label={name}
     value={value}
     onChange={code => onChange(code as Code)}

@@ -7,7 +7,7 @@ import { sqlPath, sqlText } from '../../../../store/files/duckdb.ts'
 
 /**
  * `sql` selects rows in Postgres for the table `into` of DuckDB, which has the given columns. `beside`: the file of the replica; the names
- * of temporary files begin with its name.
+ * of temporary files begin with its name. `order`: by which the rows of each part are sorted, which has a million rows or fewer.
  */
 export type RowsToLoad = {
   connection: DuckDBConnection
@@ -15,6 +15,7 @@ export type RowsToLoad = {
   sql: string
   into: string
   columns: readonly { name: string; type: string }[]
+  order?: string | undefined
 }
 
 /** The copy of rows waits for the disk, and the snapshot in which they are read stays open meanwhile. */
@@ -58,7 +59,7 @@ const LINE_BYTES = 1024 * 1024
 type Part = { path: string; file: FileHandle; bytes: number }
 
 /** Copies the rows from Postgres into DuckDB through CSV files, so that no row becomes an object of this process. Returns the number of rows. */
-export async function loadRows(tx: Tx, { connection, beside, sql, into, columns }: RowsToLoad): Promise<number> {
+export async function loadRows(tx: Tx, { connection, beside, sql, into, columns, order }: RowsToLoad): Promise<number> {
   // On Deno a COPY on a connection that was idle before hangs. A statement right before the COPY prevents that.
   await tx.query('select 1')
   const copy = tx.query(copyTo(`copy (${sql}) to stdout (format csv)`, { highWaterMark: CHUNK_BYTES }))
@@ -67,7 +68,7 @@ export async function loadRows(tx: Tx, { connection, beside, sql, into, columns 
     await file.close()
     await connection.run(`insert into ${into} select * from read_csv(${sqlPath(path)}, auto_detect = false, header = false, delim = ',', quote = '"',
       escape = '"', new_line = '\\n', nullstr = '', allow_quoted_nulls = false, buffer_size = ${BUFFER_BYTES}, max_line_size = ${LINE_BYTES},
-      columns = {${types}})`)
+      columns = {${types}})${order === undefined ? '' : ` order by ${order}`}`)
     await unlink(path)
   }
   // A text may contain line breaks. Where a table has texts, a line break need not be the end of a row.

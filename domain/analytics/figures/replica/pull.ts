@@ -82,13 +82,13 @@ async function apply(
 /** The rows of a table that were written since `known`. A new file gets its rows in the order of time, so that an interval is in few blocks. */
 async function bring(tx: Tx, target: PullTarget, table: ReplicaTable, known: FileContent | null, content: Content): Promise<void> {
   const { environment, connection, schema, path, snapshots, activity, kept } = target
-  const { name, key, columns, isTombstone, isUnderGeneration, order } = table
+  const { name, key, columns, isTombstone, isUnderGeneration, order, together } = table
   const where = [`environment = ${environment}`, ...(isUnderGeneration ? [`generation = ${content.generation}`] : [])]
   const names = columns.map(column => column.name).join(', ')
   if (known === null) {
     const alive = [...where, `not (${isTombstone})`].join(' and ')
     const sql = `select ${selectedColumns(table)} from ${name} f where ${alive} order by ${order}`
-    await loadRows(tx, { connection, beside: path, sql, into: `${schema}.${name}`, columns })
+    await loadRows(tx, { connection, beside: path, sql, into: `${schema}.${name}`, columns, order: together && `${together}, ${order}` })
     return
   }
   const since = [...where, `seq > ${known.seq}`, `seq <= ${content.seq}`]

@@ -10,7 +10,8 @@ type Column = { name: string; type: string; sql?: string }
 
 /**
  * A table of facts in a replica: without environment, generation, seq and tombstones. `key`: identifies a row in tombstones. `isTombstone`:
- * a condition on a row of Postgres. `order`: the order of rows in a new file. `checks`: conditions that the statements on a replica rely
+ * a condition on a row of Postgres. `order`: the order of rows in a new file; `together`: the column by which those of some weeks are put together,
+ * so that statements about one of its values read few of the others. `checks`: conditions that the statements on a replica rely
  * on; a row that breaks one makes the replica useless, and Postgres answers.
  */
 export type ReplicaTable = {
@@ -20,6 +21,7 @@ export type ReplicaTable = {
   isTombstone: string
   isUnderGeneration: boolean
   order: string
+  together?: string
   checks?: readonly string[]
 }
 
@@ -85,6 +87,7 @@ export const TABLES = {
     isTombstone: 'cause is null',
     isUnderGeneration: true,
     order: 'happened',
+    together: 'moves',
     checks: ['a_', 'b_'].map(findsFactor),
   },
 } as const satisfies Record<string, ReplicaTable>
@@ -112,6 +115,6 @@ export const createTables = (schema: string): string[] => [
 
 /** Identifies this layout of the tables: a file with another layout is useless. */
 export const FORM = createHash('sha256')
-  .update([...createTables('form'), ...ALL.map(selectedColumns)].join(';'))
+  .update([...createTables('form'), ...ALL.map(selectedColumns), ...ALL.map(({ together = '' }) => together)].join(';'))
   .digest('hex')
   .slice(0, 12)
