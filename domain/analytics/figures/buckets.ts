@@ -129,11 +129,23 @@ function searchSql(time: string, grid: Grid, within: (run: Run) => string): stri
  * number; a binary search chooses between the runs of equal steps.
  */
 export const intervalSql = (time: string, grid: Grid, divide: DivideSql): string =>
+  alikeSql(time, grid, divide) ??
   searchSql(time, grid, run => {
     if (run.step === 0) return String(run.first)
     const steps = stepsSql(time, run, divide)
     return run.first === 0 ? steps : `${run.first} + ${steps}`
   })
+
+/** The same for several runs of one step, with one division: of the time since the first interval would have begun in the run. Null: another grid. */
+function alikeSql(time: string, grid: Grid, divide: DivideSql): string | null {
+  const runs = equalRuns(grid)
+  const step = runs[0]?.step
+  const areAlike = runs.every(run => run.step === step && run.until <= run.start + (run.last - run.first + 1) * step)
+  if (!step || runs.length === 1 || !areAlike) return null
+  const beginOf = ({ start, first }: Run) => start - first * step
+  const longest = Math.max(...runs.map(run => run.until - beginOf(run)))
+  return divide(`(${time} - ${searchSql(time, grid, run => String(beginOf(run)))})`, step, longest)
+}
 
 /** SQL for how long after the start of that interval the time is. */
 export const sinceStartSql = (time: string, grid: Grid, divide: DivideSql): string =>

@@ -6,6 +6,7 @@ import { Refusal } from '../../kernel/refusal.ts'
 import { changesStateSql, movementsSql } from './movements.ts'
 import { pointInTimeOf } from './point-in-time.ts'
 import { saleAttributionSql } from './sale-attribution.ts'
+import { samePriceSql } from './same-price.ts'
 import type { Dialect, FactSource, FigureColumn, FigureRelation, FigureRow, FigureStatement } from './source.ts'
 
 const { BOOL, INT2, INT4, INT8, NUMERIC } = pg.types.builtins
@@ -66,6 +67,7 @@ function dialectOf(environment: Environment, generation: number): Dialect {
     sum: expression => `sum(${expression})`,
     small: expression => expression,
     moves: movementsSql,
+    samePrice: row => samePriceSql(row, `(${movementsSql(row)})`),
     changesState: changesStateSql,
     attributionSql: saleAttributionSql,
     sincePaid: row => `(${row}.happened - ${row}.paid_before)`,

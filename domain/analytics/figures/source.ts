@@ -35,6 +35,8 @@ export type Dialect = {
   isColumnar: boolean
   /** How a change `row` moves the monthly amount: a number of `MOVES`. */
   moves(row: string): string
+  /** The number of `partsOfSamePrice` of a change `row`; null: it has none. */
+  samePrice(row: string): string
   /** Whether a change `row` changes the state of its subscription, or its auto-renew. */
   changesState(row: string): string
   /** The sale attribution of a transaction `row`: a number of `SALE_ATTRIBUTION`. */

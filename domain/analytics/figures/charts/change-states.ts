@@ -39,7 +39,8 @@ export const statesDiffer =
 /** The column of an attribute in a row of a state. */
 export const stateColumn = (row: string, { columns }: ColumnAttribute): string => `${row}.${columns.state}`
 
-const hasDurations = ({ durations }: ProductVocabulary): boolean => durations.columns[0]!.values.length > 0
+/** Whether a product has a duration of its own. */
+export const hasDurations = ({ durations }: ProductVocabulary): boolean => durations.columns[0]!.values.length > 0
 
 /** Joins the duration that the product has now. */
 export const durationJoin = (row: string, products: ProductVocabulary, prefix: StatePrefix = ''): string =>

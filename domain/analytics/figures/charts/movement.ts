@@ -1,7 +1,8 @@
 import { attributeOf, isColumn } from '../attributes.ts'
 import { MOVEMENTS } from '../movements.ts'
 import { conditionsOf, type Restriction } from '../restriction.ts'
-import { durationJoin, monthlyFactor, sixteenthsOfState, statesDiffer } from './change-states.ts'
+import { partsOfSamePrice } from '../same-price.ts'
+import { durationJoin, hasDurations, monthlyFactor, sixteenthsOfState, statesDiffer } from './change-states.ts'
 import { converted, convertibleSql, type FactorPart, factorJoins, isLeftOut, type StatePrefix } from './money.ts'
 import { columnIn, countedRows, counts, type Scan, type ScanContext, type Term } from './scan-rows.ts'
 
@@ -108,12 +109,18 @@ function movementParts(context: ScanContext, all: Scan): Scan[] {
   const { source, restriction, now, products } = context
   const { changes } = source.dialect.tables
   const where = [counts('c', now), ...conditionsOf(restriction, 'c.user_no', ofUser)]
-  const isSamePrice = `${source.dialect.moves('c')} = ${MOVEMENTS.samePrice}`
+  const number = source.dialect.samePrice('c')
+  const others = `m.moves = ${MOVEMENTS.other} or m.moves = ${MOVEMENTS.samePrice} and m.same_price is null`
   const own = { ...all, happened: 'c.happened', terms: KINDS.map((kind): Term => ({ plus: 0, within: [kind] })) }
   return [
     { ...own, ...gainOrLoss(context, where) },
-    { ...own, ...samePrice(context), from: `${changes} c${durationJoin('c', products, 'a_')}`, where: [isSamePrice, ...where] },
-    { ...all, where: [`m.moves = ${MOVEMENTS.other}`] },
+    {
+      ...own,
+      ...samePrice(context, number),
+      from: `${changes} c${durationJoin('c', products, 'a_')}`,
+      where: [`${number} is not null`, ...where],
+    },
+    { ...movementAtOnce(context, [`${number} as same_price`]), where: [`(${others})`] },
   ]
 }
 
@@ -139,23 +146,20 @@ function gainOrLoss(
 }
 
 /** Two states that differ only in the day: there are few days, currencies and lengths, so amounts are added up first, and the factors are compared. */
-function samePrice({ money, products }: ScanContext): Pick<Scan, 'measured' | 'split' | 'multipliers' | 'alike'> {
+function samePrice({ money, products }: ScanContext, number: string): Pick<Scan, 'measured' | 'split' | 'multipliers' | 'alike'> {
   const factor = monthlyFactor('c', products, 'a_')
-  const lengths = factor.codes.map((_, i) => `length${i}`)
+  const { length, ...derived } = partsOfSamePrice('s.price')
   const of = (prefix: ChangePrefix, part: FactorPart) => converted('m.amount', money, part, prefix)
   return {
     measured: [{ isMoney: true, sql: part => `${of('a_', part)} - ${of('b_', part)}`, multiplier: 0 }],
     split: `case when fa_.factor > fb_.factor then ${EXPANSION} else ${CONTRACTION} end`,
-    multipliers: [{ ...factor, codes: lengths.map(name => `m.${name}`) }],
+    multipliers: [{ ...factor, codes: ['m.length'] }],
     alike: {
       row: 'm',
-      keys: {
-        ...Object.fromEntries(PREFIXES.map(prefix => [`${prefix}bought_on`, `c.${prefix}bought_on`])),
-        // Of both: it is a part of the price.
-        currency: 'c.a_currency',
-        ...Object.fromEntries(factor.codes.map((sql, i) => [lengths[i]!, sql])),
-      },
+      // The duration of a product is no part of the number.
+      keys: { price: number, ...(hasDurations(products) && { length: factor.codes[0]! }) },
       sums: { amount: 'c.a_amount' },
+      derived: hasDurations(products) ? derived : { ...derived, length },
       joins: PREFIXES.map(prefix => factorJoins('m', money, { prefix, currency: 'm.currency' })).join(''),
     },
   }

@@ -60,8 +60,17 @@ export type Scan = {
   column: (attribute: ColumnAttribute) => string
 }
 
-/** Rows that lie in one interval and have the same `keys` become one row, named `row`, with the keys and the `sums` as columns. `joins`: what is joined to it. */
-export type Alike = { row: string; keys: Record<string, string>; sums: Record<string, string>; joins: string }
+/**
+ * Rows that lie in one interval and have the same `keys` become one row, named `row`, with the keys, the `sums`, and what is `derived` from the keys as
+ * columns. `joins`: what is joined to it.
+ */
+export type Alike = {
+  row: string
+  keys: Record<string, string>
+  sums: Record<string, string>
+  derived: Record<string, string>
+  joins: string
+}
 
 /** A sum of whole numbers, not of money. */
 export const measuredSum = (sql: string): MeasuredSum => ({ isMoney: false, sql: () => sql })

@@ -72,10 +72,12 @@ async function tallyAtOnce(context: ScanContext, scan: Scan, options: TallyOptio
 }
 
 /** SQL to select from: the rows of `rows`, with their bucket, added up where they have the same keys. */
-function alikeSql({ row, keys, sums, joins }: Alike, bucket: string, rows: string): string {
+function alikeSql({ row, keys, sums, derived, joins }: Alike, bucket: string, rows: string): string {
   const own = Object.entries({ bucket, ...keys })
   const columns = [...own, ...Object.entries(sums).map(([name, sql]) => [name, `sum(${sql})`] as const)]
-  return `(select ${columns.map(([name, sql]) => `${sql} as ${name}`).join(', ')} from ${rows} group by ${own.map((_, i) => i + 1).join(', ')}) ${row}${joins}`
+  const list = (of: readonly (readonly [string, string])[]) => of.map(([name, sql]) => `${sql} as ${name}`).join(', ')
+  const summed = `select ${list(columns)} from ${rows} group by ${own.map((_, i) => i + 1).join(', ')}`
+  return `(select *, ${list(Object.entries(derived))} from (${summed}) s) ${row}${joins}`
 }
 
 /** SQL for the bucket of a row: the number of its interval; before the grid, the number after the last one. */

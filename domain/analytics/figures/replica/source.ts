@@ -40,6 +40,7 @@ const dialectOf = (schema: string): Dialect => ({
   // Groups by numbers of one byte are counted in an array.
   small: (expression, below) => (below <= 256 ? `(${expression})::utinyint` : expression),
   moves: row => `${row}.moves`,
+  samePrice: row => `${row}.same_price`,
   changesState: row => `${row}.changes_state`,
   attributionSql: row => `${row}.sold_as`,
   sincePaid: row => `${row}.since_paid`,

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { CHANGE_COLUMNS, TRANSACTION_COLUMNS, USER_COLUMNS } from '../../facts/columns.ts'
 import { changesStateSql, movementsSql } from '../movements.ts'
 import { saleAttributionSql } from '../sale-attribution.ts'
+import { samePriceSql } from '../same-price.ts'
 
 const TYPES: Record<string, string> = { bigint: 'BIGINT', int: 'INTEGER', smallint: 'SMALLINT', boolean: 'BOOLEAN', text: 'VARCHAR' }
 
@@ -82,6 +83,7 @@ export const TABLES = {
       USER_NO,
       ...columnsOf(CHANGE_COLUMNS),
       { name: 'moves', type: 'TINYINT', sql: movementsSql('f') },
+      { name: 'same_price', type: 'BIGINT', sql: samePriceSql('f', `(${movementsSql('f')})`) },
       { name: 'changes_state', type: 'BOOLEAN', sql: changesStateSql('f') },
     ],
     isTombstone: 'cause is null',
