@@ -35,7 +35,7 @@ export type Dialect = {
   isColumnar: boolean
   /** How a change `row` moves the monthly amount: a number of `MOVES`. */
   moves(row: string): string
-  /** The number of `partsOfSamePrice` of a change `row`; null: it has none. */
+  /** The number of a change `row` by `samePriceSql`. */
   samePrice(row: string): string
   /** Whether a change `row` changes the state of its subscription, or its auto-renew. */
   changesState(row: string): string

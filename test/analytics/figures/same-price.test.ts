@@ -2,7 +2,7 @@ import { DuckDBInstance } from '@duckdb/node-api'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { MOVEMENTS } from '../../../domain/analytics/figures/movements.ts'
-import { partsOfSamePrice, samePriceSql } from '../../../domain/analytics/figures/same-price.ts'
+import { hasOtherPrices, hasSamePrice, partsOfSamePrice, samePriceSql } from '../../../domain/analytics/figures/same-price.ts'
 
 const day = fc.oneof(
   fc.integer({ min: 10_950, max: 10_965 }),
@@ -28,17 +28,22 @@ const hasNumber = ({ moves, a_currency, a_length, a_bought_on, b_bought_on }: Ro
   isDay(a_bought_on) &&
   isDay(b_bought_on)
 
-test('the number of two states of the same price has all of its parts, and a change with parts that it cannot hold has none', async () => {
+const hasTwoPrices = ({ moves }: Row) => moves === MOVEMENTS.samePrice || moves === MOVEMENTS.other
+
+test('the number of two states of the same price has all of its parts, and other changes with two prices are told apart', async () => {
   const instance = await DuckDBInstance.create(':memory:')
   const connection = await instance.connect()
   const columns = Object.entries(partsOfSamePrice('price')).map(([name, sql]) => `${sql} as ${name}`)
   await fc.assert(
     fc.asyncProperty(fc.array(row, { minLength: 1, maxLength: 50 }), async rows => {
       const values = rows.map(of => `(${Object.values(of).map(String).join(', ')})`).join(', ')
-      const read = await connection.runAndReadAll(`select price is not null as has, ${columns.join(', ')} from (
+      const read =
+        await connection.runAndReadAll(`select ${hasSamePrice('price')} as has, ${hasOtherPrices('price')} as others, ${columns.join(', ')} from (
         select ${samePriceSql('f', 'f.moves')} as price from (values ${values}) f(${Object.keys(rows[0]!).join(', ')}))`)
-      const found = read.getRowObjects().map(({ has, ...parts }) => (has ? Object.values(parts).map(Number) : null))
-      expect(found).toEqual(rows.map(of => (hasNumber(of) ? [of.a_currency, of.a_length, of.a_bought_on, of.b_bought_on] : null)))
+      const found = read.getRowObjects().map(({ has, others, ...parts }) => (has ? Object.values(parts).map(Number) : others))
+      expect(found).toEqual(
+        rows.map(of => (hasNumber(of) ? [of.a_currency, of.a_length, of.a_bought_on, of.b_bought_on] : hasTwoPrices(of) || null)),
+      )
     }),
   )
   connection.closeSync()

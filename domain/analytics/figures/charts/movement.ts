@@ -1,7 +1,7 @@
 import { attributeOf, isColumn } from '../attributes.ts'
 import { MOVEMENTS } from '../movements.ts'
 import { conditionsOf, type Restriction } from '../restriction.ts'
-import { partsOfSamePrice } from '../same-price.ts'
+import { hasOtherPrices, hasSamePrice, partsOfSamePrice } from '../same-price.ts'
 import { durationJoin, hasDurations, monthlyFactor, sixteenthsOfState, statesDiffer } from './change-states.ts'
 import { converted, convertibleSql, type FactorPart, factorJoins, isLeftOut, type StatePrefix } from './money.ts'
 import { columnIn, countedRows, counts, type Scan, type ScanContext, type Term } from './scan-rows.ts'
@@ -110,7 +110,6 @@ function movementParts(context: ScanContext, all: Scan): Scan[] {
   const { changes } = source.dialect.tables
   const where = [counts('c', now), ...conditionsOf(restriction, 'c.user_no', ofUser)]
   const number = source.dialect.samePrice('c')
-  const others = `m.moves = ${MOVEMENTS.other} or m.moves = ${MOVEMENTS.samePrice} and m.same_price is null`
   const own = { ...all, happened: 'c.happened', terms: KINDS.map((kind): Term => ({ plus: 0, within: [kind] })) }
   return [
     { ...own, ...gainOrLoss(context, where) },
@@ -118,9 +117,13 @@ function movementParts(context: ScanContext, all: Scan): Scan[] {
       ...own,
       ...samePrice(context, number),
       from: `${changes} c${durationJoin('c', products, 'a_')}`,
-      where: [`${number} is not null`, ...where],
+      where: [hasSamePrice(number), ...where],
     },
-    { ...movementAtOnce(context, [`${number} as same_price`]), where: [`(${others})`] },
+    {
+      ...movementAtOnce(context, [`${number} as same_price`]),
+      where: [hasOtherPrices('m.same_price')],
+      rare: { from: `${changes} c`, happened: 'c.happened', where: [hasOtherPrices(number), ...where] },
+    },
   ]
 }
 

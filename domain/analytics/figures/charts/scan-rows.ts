@@ -43,7 +43,8 @@ export type Term = { plus: number; minus?: number; within?: readonly number[] }
  * few different numbers cost far less than the products of rows. `fineSplit`: a split by more numbers, for sums that are not divided. It also tells
  * apart the rows that have a part in no term, so the condition `instead` is not asked of each row. `terms`: in the order of TERMS. `leftOut`: a sum
  * that counts what could not be converted; null: the terms are counts. `column`: that of an attribute in its rows. `alike`: rows are added up before
- * they are converted. `parts`: scans with the same terms, each of some of the rows, which together cost less than this one.
+ * they are converted. `parts`: scans with the same terms, each of some of the rows, which together cost less than this one. `rare`: the rows of a
+ * scan whose statement takes longer to plan than to find that there are none.
  */
 export type Scan = {
   from: string
@@ -57,6 +58,7 @@ export type Scan = {
   leftOut: string | null
   alike?: Alike
   parts?: readonly Scan[]
+  rare?: Pick<Scan, 'from' | 'happened' | 'where'>
   column: (attribute: ColumnAttribute) => string
 }
 

@@ -41,9 +41,19 @@ export class TooManySums extends Error {}
 export async function tally(context: ScanContext, scan: Scan, options: TallyOptions): Promise<Map<number, Tally>> {
   if (!scan.parts) return tallyAtOnce(context, scan, options)
   const found: [number, Tally][] = []
-  for (const part of scan.parts) found.push(...(await tallyAtOnce(context, part, options)))
+  for (const part of scan.parts) if (await hasRows(context, part, options)) found.push(...(await tallyAtOnce(context, part, options)))
   const byNumber = Map.groupBy(found, ([number]) => number)
   return new Map([...byNumber].map(([number, own]) => [number, added(own.map(([, one]) => one))]))
+}
+
+async function hasRows(context: ScanContext, { rare }: Scan, options: TallyOptions): Promise<boolean> {
+  if (!rare) return true
+  const { from, where } = rare
+  const rows = await context.source.query({
+    text: `select 1 as found from ${from} where ${[...where, ...timesOf(context, rare, options)].join(' and ')} limit 1`,
+    relations: [...context.restriction.sets],
+  })
+  return rows.length > 0
 }
 
 async function tallyAtOnce(context: ScanContext, scan: Scan, options: TallyOptions): Promise<Map<number, Tally>> {
@@ -108,7 +118,7 @@ function anyOf(lists: readonly (readonly string[])[]): readonly string[] {
   return widest.length === 1 ? widest[0]! : [`(${widest.map(list => `(${list.join(' and ')})`).join(' or ')})`]
 }
 
-function timesOf({ now }: ScanContext, { happened }: Scan, { grid, reach }: TallyOptions): string[] {
+function timesOf({ now }: ScanContext, { happened }: Pick<Scan, 'happened'>, { grid, reach }: TallyOptions): string[] {
   return [
     `${happened} < ${Math.min(grid.end, now + 1)}`,
     reach === 'within' ? `${happened} >= ${grid.starts[0]!}` : `${happened} is not null`,
