@@ -1,6 +1,6 @@
 import { MOVEMENTS } from './movements.ts'
 
-// What two states of the same price have besides the amount, as one number: rows are added up by one column three times as fast as by four.
+// What two states of the same price have besides the amount, as one number: rows are added up by one column faster than by four.
 
 /** Days of purchases are counted from 2000-01-01. */
 const FIRST_DAY = 10_957
