@@ -230,3 +230,19 @@ test('figures are asked for once, before the page that shows them is drawn: when
   expect(await own.evaluate('drawnThen')).toEqual([0, 1])
   await own.close()
 })
+
+test('a chart is there before the table of its numbers, which keeps nobody waiting', async () => {
+  const own = await page.context().newPage()
+  await own.addInitScript(`{
+    window.rowsThen = []
+    const rows = () => document.querySelectorAll('.numbers tbody tr').length
+    const look = () => rowsThen.length === 0 && document.querySelector('.chart-canvas svg') && rowsThen.push(rows())
+    new MutationObserver(look).observe(document, { subtree: true, childList: true })
+  }`)
+  const now = Math.floor(Date.now() / 1000)
+  await own.goto(`${api.url}/console/charts/sales?from=${now - 60 * DAY}&to=${now}&unit=day`)
+  // The total, and the days of which the first and the last one are cut.
+  await expect.poll(() => own.locator('.numbers tbody tr').count()).toBe(1 + 61)
+  expect(await own.evaluate('rowsThen')).toEqual([0])
+  await own.close()
+})

@@ -74,7 +74,7 @@ export function useQuestion(code: string) {
   const text = JSON.stringify(asked.query)
   // Both stay the same objects while they ask the same: what they are given to is not drawn again.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the text has the range, which goes on with the minute
-  const question = useMemo(() => asked, [search, described, text])
+  const question = useMemo(() => asked, [code, search, described, text])
   // biome-ignore lint/correctness/useExhaustiveDependencies: the text has all of it
   const input = useMemo(() => inputOf(asked), [code, text])
   const chart = useRead('v4GetAnalyticsChart', input, READ)
