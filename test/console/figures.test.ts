@@ -242,7 +242,7 @@ test('a chart is there before the table of its numbers, which keeps nobody waiti
   const now = Math.floor(Date.now() / 1000)
   await own.goto(`${api.url}/console/charts/sales?from=${now - 60 * DAY}&to=${now}&unit=day`)
   // The total, and the days of which the first and the last one are cut.
-  await expect.poll(() => own.locator('.numbers tbody tr').count()).toBe(1 + 61)
+  await expect.poll(() => own.locator('.numbers tbody tr').count(), { timeout: 20_000 }).toBe(1 + 61)
   expect(await own.evaluate('rowsThen')).toEqual([0])
   await own.close()
 })
