@@ -129,7 +129,7 @@ function searchSql(time: string, grid: Grid, within: (run: Run) => string): stri
  * number; a binary search chooses between the runs of equal steps.
  */
 export const intervalSql = (time: string, grid: Grid, divide: DivideSql): string =>
-  alikeSql(time, grid, divide) ??
+  oneDivisionSql(time, grid, divide) ??
   searchSql(time, grid, run => {
     if (run.step === 0) return String(run.first)
     const steps = stepsSql(time, run, divide)
@@ -137,7 +137,7 @@ export const intervalSql = (time: string, grid: Grid, divide: DivideSql): string
   })
 
 /** The same for several runs of one step, with one division: of the time since the first interval would have begun in the run. Null: another grid. */
-function alikeSql(time: string, grid: Grid, divide: DivideSql): string | null {
+function oneDivisionSql(time: string, grid: Grid, divide: DivideSql): string | null {
   const runs = equalRuns(grid)
   const step = runs[0]?.step
   const areAlike = runs.every(run => run.step === step && run.until <= run.start + (run.last - run.first + 1) * step)

@@ -56,12 +56,15 @@ export function ChartCard({ question, read, annotations, ...props }: Props) {
   )
 }
 
-type Drawing = Pick<Props, 'question' | 'notes' | 'hidden' | 'onHide' | 'onOpen'> & { chart: AnalyticsChart; isAsking: boolean }
+type DrawnProps = Pick<Props, 'question' | 'notes' | 'hidden' | 'onHide' | 'onOpen'> & { chart: AnalyticsChart; isAsking: boolean }
 
-/** While another question is asked, the drawing stays that of the question before. */
-const Drawn = memo(DrawnAnswer, (_, { isAsking }) => isAsking)
+/** While another question is asked, the drawing stays that of the question before, with the series and the kind that one chooses meanwhile. */
+const Drawn = memo(
+  DrawnAnswer,
+  (before, { isAsking, hidden, question }) => isAsking && before.hidden === hidden && before.question.search.type === question.search.type,
+)
 
-function DrawnAnswer({ chart, question, notes, hidden, onHide, onOpen }: Drawing) {
+function DrawnAnswer({ chart, question, notes, hidden, onHide, onOpen }: DrawnProps) {
   const { search, comparing, zone } = question
   const kind = kindOf(search.type, chart)
   const picture = useMemo(() => pictureOf(chart, { kind, zone, hidden, comparing, notes }), [chart, kind, zone, hidden, comparing, notes])
