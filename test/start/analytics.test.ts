@@ -48,7 +48,7 @@ const QUESTIONS = [
   `/v4/analytics/charts?codes[]=sales&codes[]=mrr&${WINDOW}`,
   `/v4/analytics/charts/sales/facts?${WINDOW}`,
   '/v4/analytics/cohorts/meta',
-  '/v4/screens/analytics/overview',
+  `/v4/screens/analytics/overview?${WINDOW}`,
 ]
 
 beforeAll(async () => {
