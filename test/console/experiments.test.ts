@@ -51,6 +51,21 @@ const pressOnceReady = async (name: string) => {
   await button(name, dialog()).press('Enter')
 }
 const dialog = () => page.getByRole('dialog')
+/** The first answer of an address reaches the page only when what is returned is called. */
+async function heldFirst(path: string) {
+  let letGo = () => {}
+  const released = new Promise<void>(resolve => (letGo = resolve))
+  await page.route(
+    ({ pathname }) => pathname.endsWith(path),
+    async route => {
+      const response = await route.fetch()
+      await released
+      await route.fulfill({ response })
+    },
+    { times: 1 },
+  )
+  return letGo
+}
 const read = async (path: string) => {
   const answer = await api.call('GET', path)
   expect(answer.status, answer.text).toBe(200)
@@ -203,11 +218,14 @@ test('its results are those of the API; somebody is pinned and unpinned', async 
   const people = await Promise.all(Array.from({ length: 12 }, () => make.user()))
   for (const user of people) await make.evaluate(user, { context_keys: ['offer'] })
   const { data: groups } = await read(`/v4/experiments/${experiment}/groups`)
+  const answerFirst = await heldFirst('/experiments/summary')
   await page.reload()
   await page.getByLabel('Pin to the group').selectOption(groups[1].id)
   await page.getByLabel('Pin a person').fill('ada-lovelace')
   await page.keyboard.press('Enter')
   await button(`Unpin ${person}`).waitFor()
+  // The page was answered before the pin, and hears it after.
+  answerFirst()
   const [summary] = (await read(`/v4/experiments/summary?filter[experiment_uid][]=${experiment}`)).data
   expect(summary.groups.map((group: { users: number }) => group.users).reduce((a: number, b: number) => a + b)).toBe(13)
   const row = (n: number) => page.locator('.experiment-results tbody tr').nth(n).locator('td').nth(1).locator('data')

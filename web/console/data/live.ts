@@ -1,5 +1,6 @@
 import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useSyncExternalStore } from 'react'
+import { askAgain } from './ask-again.ts'
 import { addressOf, usePlace } from './place.ts'
 
 export type Topic = 'events' | 'runs' | 'deliveries' | 'reports' | 'exports' | 'facts'
@@ -36,7 +37,7 @@ function refresher(client: QueryClient) {
   const ask = (topic: Topic) => {
     timers.delete(topic)
     last.set(topic, Date.now())
-    void client.invalidateQueries({ predicate: ({ meta }) => (meta?.topics as readonly Topic[] | undefined)?.includes(topic) ?? false })
+    void askAgain(client, ({ meta }) => (meta?.topics as readonly Topic[] | undefined)?.includes(topic) ?? false)
   }
   return {
     changed(topic: Topic) {

@@ -1,6 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useRef } from 'react'
 import type { ApiError } from './api-error.ts'
+import { askAgain } from './ask-again.ts'
 import { type AnyInput, callOf, type Input, type OperationName, type Result } from './operations.ts'
 import { addressOf, usePlace } from './place.ts'
 import { request } from './request.ts'
@@ -41,7 +42,7 @@ export function useWrite<Name extends OperationName>(
     },
     onSuccess: async (_result, input) => {
       keys.current.delete(JSON.stringify(input))
-      await client.invalidateQueries({ predicate: ({ queryKey }) => changes.includes(queryKey[1] as OperationName) })
+      await askAgain(client, ({ queryKey }) => changes.includes(queryKey[1] as OperationName))
     },
   })
   const send = async (input: Input<Name>): Promise<Result<Name>> => {

@@ -2,6 +2,7 @@ import { TextInput } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useAddress } from '../../data/address.ts'
+import { askAgain } from '../../data/ask-again.ts'
 import { useDryRun } from '../../data/dry-run.ts'
 import { useWrite } from '../../data/write.ts'
 import { Again } from '../../parts/again.tsx'
@@ -45,7 +46,7 @@ function Form({ id, erasing }: { id: string; erasing: ReturnType<typeof useWrite
       await send(input)
       // First the address, so that the page never says that the id is wrong.
       set({ at: undefined, erased: 'yes' })
-      await client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[1] === 'v4GetCustomer' })
+      await askAgain(client, ({ queryKey }) => queryKey[1] === 'v4GetCustomer')
     } catch {
       // It is shown as `error`.
     }

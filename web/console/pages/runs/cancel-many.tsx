@@ -1,6 +1,7 @@
 import { Button, TextInput } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
+import { askAgain } from '../../data/ask-again.ts'
 import { addressOfCall, type OperationName } from '../../data/operations.ts'
 import { usePlace } from '../../data/place.ts'
 import { request } from '../../data/request.ts'
@@ -46,7 +47,7 @@ export function CancelMany({ ids, onDone, onClose }: { ids: readonly string[]; o
       const done = counted(ids.length - refused.length, '{n} run is cancelled.', '{n} runs are cancelled.')
       say(refused.length === 0 ? done : `${done} ${counted(refused.length, '{n} was refused.', '{n} were refused.')}`)
     }
-    await client.invalidateQueries({ predicate: ({ queryKey }) => CHANGED.includes(queryKey[1] as OperationName) })
+    await askAgain(client, ({ queryKey }) => CHANGED.includes(queryKey[1] as OperationName))
   }
   const close = isOver ? onDone : onClose
   return (

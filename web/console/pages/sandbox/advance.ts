@@ -1,6 +1,7 @@
 import { type QueryClient, skipToken, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { AdvancedTestClock, DryRun, TestClock } from '../../../../clients/typescript/src/index.ts'
 import { ApiError } from '../../data/api-error.ts'
+import { askAgain } from '../../data/ask-again.ts'
 import { callOf, type Input } from '../../data/operations.ts'
 import { addressOf, type Place, usePlace } from '../../data/place.ts'
 import { request } from '../../data/request.ts'
@@ -65,7 +66,7 @@ async function run(client: QueryClient, place: Place, wanted: Wanted, clock: Tes
     tell({ ...own, state: 'failed', error: error as ApiError })
   }
   // Everything may have happened.
-  await client.invalidateQueries({ predicate: ({ queryKey }) => JSON.stringify(queryKey[0]) === JSON.stringify(place) })
+  await askAgain(client, ({ queryKey }) => JSON.stringify(queryKey[0]) === JSON.stringify(place))
 }
 
 /** One request; undefined: its minute was over before the clock stood at the target. */

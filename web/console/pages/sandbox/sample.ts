@@ -1,6 +1,7 @@
 import { type QueryClient, skipToken, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { EventBatch } from '../../../../clients/typescript/src/index.ts'
 import type { ApiError } from '../../data/api-error.ts'
+import { askAgain } from '../../data/ask-again.ts'
 import { callOf, type Input } from '../../data/operations.ts'
 import { addressOf, type Place, usePlace } from '../../data/place.ts'
 import { request } from '../../data/request.ts'
@@ -65,7 +66,7 @@ async function run(client: QueryClient, place: Place): Promise<void> {
   } catch (error) {
     tell({ ...own, state: 'failed', error: error as ApiError })
   }
-  await client.invalidateQueries({ predicate: ({ queryKey }) => JSON.stringify(queryKey[0]) === JSON.stringify(place) })
+  await askAgain(client, ({ queryKey }) => JSON.stringify(queryKey[0]) === JSON.stringify(place))
 }
 
 /** As history: it starts nothing, and the customers begin with their first order. */
