@@ -16,19 +16,22 @@ const oneState = (changes: string, prefix: 'a' | 'b', sign: 1 | -1, conditions: 
 /** SQL for a condition of a row, by its name. */
 export type RowCondition = (row: string) => string
 
+type StatesOptions = { snapshot?: StockSnapshot | null; since?: number | undefined; only?: RowCondition | null }
+
 /**
  * SQL to select from: the two states of each change as rows, the one after with sign 1, the one before with sign −1. The sum of signed
  * values over all changes before a time is the value at that time. Only states in trial, paid or grace. `snapshot`: the states that stood just before a
- * time, in place of all changes before it. `only`: of the changes that are read.
+ * time, in place of all changes before it. `since`: of the changes from this time on. `only`: of the changes that are read.
  */
-export function statesSql(changes: string, snapshot: StockSnapshot | null = null, only: RowCondition | null = null): string {
-  const conditions = (row: string) => [...(snapshot === null ? [] : [`happened >= ${snapshot.at}`]), ...(only === null ? [] : [only(row)])]
+export function statesSql(changes: string, { snapshot = null, since = snapshot?.at, only = null }: StatesOptions): string {
+  const conditions = (row: string) => [...(since === undefined ? [] : [`happened >= ${since}`]), ...(only === null ? [] : [only(row)])]
   const states = [oneState(changes, 'a', 1, conditions('a')), oneState(changes, 'b', -1, conditions('b'))]
-  if (snapshot)
-    states.push(`select user_no, subscription, ${snapshot.at - 1} as happened, null as counts_from, media, campaign, 1 as sign,
-      ${STATE_COLUMNS.join(', ')} from ${snapshot.table}`)
-  return `(${states.join(' union all ')})`
+  return `(${[...states, ...(snapshot ? [standingSql(snapshot)] : [])].join(' union all ')})`
 }
+
+/** The states of a snapshot as such rows. */
+export const standingSql = ({ at, table }: StockSnapshot): string =>
+  `(select user_no, subscription, ${at - 1} as happened, null as counts_from, media, campaign, 1 as sign, ${STATE_COLUMNS.join(', ')} from ${table})`
 
 /** Whether a change is one of state, auto-renew or period. Any other one tells of a period or run before the present one: both of its states are the same. */
 export const statesDiffer =

@@ -1,13 +1,11 @@
 import { attributeOf, isColumn } from '../attributes.ts'
 import { MOVEMENTS } from '../movements.ts'
 import { conditionsOf, type Restriction } from '../restriction.ts'
-import { hasOtherPrices, hasSamePrice, partsOfSamePrice } from '../same-price.ts'
-import { durationJoin, hasDurations, monthlyFactor, sixteenthsOfState, statesDiffer } from './change-states.ts'
-import { converted, convertibleSql, type FactorPart, factorJoins, isLeftOut, type StatePrefix } from './money.ts'
+import { hasOtherPrices } from '../same-price.ts'
+import { durationJoin, monthlyFactor, sixteenthsOfState, statesDiffer } from './change-states.ts'
+import { converted, convertibleSql, factorJoins, isLeftOut } from './money.ts'
+import { type ChangePrefix, IS_GAIN, isFasterInParts, ofUser, PREFIXES, priceChanges } from './price-changes.ts'
 import { columnIn, countedRows, counts, type Scan, type ScanContext, type Term } from './scan-rows.ts'
-
-type ChangePrefix = Exclude<StatePrefix, ''>
-const PREFIXES: ChangePrefix[] = ['a_', 'b_']
 
 /** SQL for whether a state of the change `c` counts for MRR and is inside of the filters. */
 function isInside(prefix: ChangePrefix, { restriction }: ScanContext): string {
@@ -49,9 +47,6 @@ function changesSql(context: ScanContext, more: string[]): string {
     where ${counts('c', now)} and (${isAny}))`
 }
 
-/** The column of an attribute of the user, which both states have in common. */
-const ofUser = columnIn(({ columns }) => (columns.hasOneState ? `c.${columns.state}` : null))
-
 /** Whether the two states of `m` differ in nothing but the day whose rate converts them. */
 export const IS_SAME_PRICE = `m.moves = ${MOVEMENTS.samePrice}`
 
@@ -73,11 +68,7 @@ function kindSql({ money, products }: ScanContext): string {
 /** Changes of the monthly amount m, by their kind, in parts where these are faster. */
 export function movement(context: ScanContext): Scan {
   const all = movementAtOnce(context)
-  const { source, money, restriction } = context
-  const { isWhole, isRated } = money.exchange
-  return source.dialect.isColumnar && isWhole && isRated && !dividesStates(restriction)
-    ? { ...all, parts: movementParts(context, all) }
-    : all
+  return isFasterInParts(context) && !dividesStates(context.restriction) ? { ...all, parts: movementParts(context, all) } : all
 }
 
 /** The same as one pass. `more`: further columns of the changes `c`. */
@@ -104,66 +95,14 @@ export function movementAtOnce(context: ScanContext, more: string[] = []): Scan 
   }
 }
 
-/** The changes by how they move m, where no filter has one state of a change inside and the other outside. A gain or a loss has one state to convert. */
+/** In parts, by how the changes move m. */
 function movementParts(context: ScanContext, all: Scan): Scan[] {
-  const { source, restriction, now, products } = context
-  const { changes } = source.dialect.tables
-  const where = [counts('c', now), ...conditionsOf(restriction, 'c.user_no', ofUser)]
-  const number = source.dialect.samePrice('c')
-  const own = { ...all, happened: 'c.happened', terms: KINDS.map((kind): Term => ({ plus: 0, within: [kind] })) }
+  const { gainOrLoss, samePrice, otherPrices } = priceChanges(context)
+  const terms = KINDS.map((kind): Term => ({ plus: 0, within: [kind] }))
+  const number = context.source.dialect.samePrice('c')
   return [
-    { ...own, ...gainOrLoss(context, where) },
-    {
-      ...own,
-      ...samePrice(context, number),
-      from: `${changes} c${durationJoin('c', products, 'a_')}`,
-      where: [hasSamePrice(number), ...where],
-    },
-    {
-      ...movementAtOnce(context, [`${number} as same_price`]),
-      where: [hasOtherPrices('m.same_price')],
-      rare: { from: `${changes} c`, happened: 'c.happened', where: [hasOtherPrices(number), ...where] },
-    },
+    { ...all, ...gainOrLoss, terms, split: `case when ${IS_GAIN} then ${NEW} else ${CHURN} end` },
+    { ...all, ...samePrice, terms, split: `case when fa_.factor > fb_.factor then ${EXPANSION} else ${CONTRACTION} end` },
+    { ...movementAtOnce(context, [`${number} as same_price`]), where: [hasOtherPrices('m.same_price')], rare: otherPrices },
   ]
-}
-
-/** A change has one state that is converted: of a gain the one after it, of a loss the one before. `where`: conditions on the changes `c`. */
-function gainOrLoss(
-  { source, money, products }: ScanContext,
-  where: string[],
-): Pick<Scan, 'from' | 'happened' | 'where' | 'measured' | 'split' | 'multipliers'> {
-  const moves = source.dialect.moves('c')
-  const either = (gained: string, lost: string, name: string) =>
-    `case when ${moves} = ${MOVEMENTS.gain} then ${gained} else ${lost} end as ${name}`
-  const columns = ['currency', 'bought_on', 'length', 'is_intro', 'product'].map(name => either(`c.a_${name}`, `c.b_${name}`, name))
-  const own = [either('c.a_amount', '-c.b_amount', 'amount'), either(String(NEW), String(CHURN), 'kind'), ...columns]
-  return {
-    from: `(select c.happened, ${own.join(', ')} from ${source.dialect.tables.changes} c
-      where ${[`${moves} in (${MOVEMENTS.gain}, ${MOVEMENTS.loss})`, ...where].join(' and ')}) m${factorJoins('m', money)}${durationJoin('m', products)}`,
-    happened: 'm.happened',
-    where: [],
-    measured: [{ isMoney: true, sql: part => converted(convertibleSql('m', money), money, part), multiplier: 0 }],
-    split: 'm.kind',
-    multipliers: [monthlyFactor('m', products)],
-  }
-}
-
-/** Two states that differ only in the day: there are few days, currencies and lengths, so amounts are added up first, and the factors are compared. */
-function samePrice({ money, products }: ScanContext, number: string): Pick<Scan, 'measured' | 'split' | 'multipliers' | 'alike'> {
-  const factor = monthlyFactor('c', products, 'a_')
-  const { length, ...derived } = partsOfSamePrice('s.price')
-  const of = (prefix: ChangePrefix, part: FactorPart) => converted('m.amount', money, part, prefix)
-  return {
-    measured: [{ isMoney: true, sql: part => `${of('a_', part)} - ${of('b_', part)}`, multiplier: 0 }],
-    split: `case when fa_.factor > fb_.factor then ${EXPANSION} else ${CONTRACTION} end`,
-    multipliers: [{ ...factor, codes: ['m.length'] }],
-    alike: {
-      row: 'm',
-      // The duration of a product is no part of the number.
-      keys: { price: number, ...(hasDurations(products) && { length: factor.codes[0]! }) },
-      sums: { amount: 'c.a_amount' },
-      derived: hasDurations(products) ? derived : { ...derived, length },
-      joins: PREFIXES.map(prefix => factorJoins('m', money, { prefix, currency: 'm.currency' })).join(''),
-    },
-  }
 }

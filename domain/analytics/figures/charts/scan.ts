@@ -2,9 +2,8 @@ import { SUBSCRIPTION_STATE } from '../../facts/rows.ts'
 import type { ColumnAttribute } from '../attributes.ts'
 import { conditionsOf } from '../restriction.ts'
 import type { FigureRelation } from '../source.ts'
-import { durationJoin, monthlyFactor, type RowCondition, stateColumn, statesSql } from './change-states.ts'
 import type { ScanCode } from './measure.ts'
-import { amountSql, converted, convertibleSql, factorJoins, hasGivenProceeds, isLeftOut, proceedsBaseSql, proceedsShare } from './money.ts'
+import { amountSql, converted, factorJoins, hasGivenProceeds, isLeftOut, proceedsBaseSql, proceedsShare } from './money.ts'
 import { movement } from './movement.ts'
 import {
   columnIn,
@@ -17,6 +16,7 @@ import {
   type Scan,
   type ScanContext,
 } from './scan-rows.ts'
+import { monthly, subscriptionsIn } from './stocks.ts'
 
 const PAID = 't.kind between 2 and 5'
 const CREDIT = 7
@@ -142,57 +142,6 @@ function ended({ source, restriction, now }: ScanContext): Scan {
     column,
   }
 }
-
-/** `only`: the changes whose two states differ in what is summed. The others add nothing, where both states of a change are in the same sums. */
-function statesOf({ source, snapshot, states, areStatesTogether }: ScanContext, only: RowCondition | null): string {
-  return states ?? statesSql(source.dialect.tables.changes, snapshot, areStatesTogether ? only : null)
-}
-
-function changeStates(
-  context: ScanContext,
-  {
-    joins,
-    condition,
-    only,
-    ...parts
-  }: { joins: string; condition: string; only?: RowCondition } & Pick<Scan, 'measured' | 'split' | 'terms' | 'multipliers' | 'leftOut'>,
-): Scan {
-  const { restriction, now } = context
-  const column = (attribute: ColumnAttribute) => stateColumn('s', attribute)
-  return {
-    ...parts,
-    from: `${statesOf(context, only ?? null)} s${joins}`,
-    happened: 's.happened',
-    where: [condition, counts('s', now), ...conditionsOf(restriction, 's.user_no', columnIn(column))],
-    column,
-  }
-}
-
-const monthly = (context: ScanContext): Scan => {
-  const { money } = context
-  return changeStates(context, {
-    joins: `${factorJoins('s', money)}${durationJoin('s', context.products)}`,
-    condition: 's.amount is not null',
-    measured: [{ isMoney: true, sql: part => converted(`s.sign * ${convertibleSql('s', money)}`, money, part), multiplier: 0 }],
-    split: null,
-    multipliers: [monthlyFactor('s', context.products)],
-    terms: [{ plus: 0 }],
-    leftOut: `case when ${isLeftOut('s')} then s.sign else 0 end`,
-  })
-}
-
-/** Subscriptions in these states. `kinds`, one for each term: 1 auto-renew on, 0 off, 2 in grace. */
-const subscriptionsIn = (context: ScanContext, states: number[], kinds: number[]): Scan =>
-  changeStates(context, {
-    joins: '',
-    condition: `s.state in (${states.join(', ')})`,
-    only: context.source.dialect.changesState,
-    measured: [measuredSum('s.sign')],
-    split: `case when s.state = ${SUBSCRIPTION_STATE.grace} then 2 when s.renewing then 1 else 0 end`,
-    multipliers: [],
-    terms: kinds.map(kind => ({ plus: 0, within: [kind] })),
-    leftOut: null,
-  })
 
 function created({ source, restriction, now }: ScanContext): Scan {
   const column = ({ columns }: ColumnAttribute) => `u.${columns.user}`

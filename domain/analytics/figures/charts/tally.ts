@@ -39,7 +39,8 @@ export class TooManySums extends Error {}
 
 /** The sums of a scan by the numbers of the division. A number without rows has no entry. Throws TooManySums. */
 export async function tally(context: ScanContext, scan: Scan, options: TallyOptions): Promise<Map<number, Tally>> {
-  if (!scan.parts) return tallyAtOnce(context, scan, options)
+  // The parts have no columns by which to divide.
+  if (!scan.parts || (options.division ?? UNDIVIDED) !== UNDIVIDED) return tallyAtOnce(context, scan, options)
   const found: [number, Tally][] = []
   for (const part of scan.parts) if (await hasRows(context, part, options)) found.push(...(await tallyAtOnce(context, part, options)))
   const byNumber = Map.groupBy(found, ([number]) => number)

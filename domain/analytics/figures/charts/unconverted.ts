@@ -31,7 +31,7 @@ const OF_STATE = 'sum(s.sign) as transactions, sum(s.sign * s.amount) as amount'
 const OF_CHANGES = `count(distinct s.subscription) as transactions,
   greatest(sum(case when s.sign = 1 then s.amount else 0 end), sum(case when s.sign = 1 then 0 else s.amount end)) as amount`
 
-const movedStates = ({ source: { dialect } }: ScanContext): string => statesSql(dialect.tables.changes, null, statesDiffer(dialect))
+const movedStates = ({ source: { dialect } }: ScanContext): string => statesSql(dialect.tables.changes, { only: statesDiffer(dialect) })
 
 /** The amounts that a question could not convert in the window; of a stock, at its end. Ordered by currency. */
 export async function unconvertedOf(
