@@ -4,7 +4,7 @@ import { conditionsOf, type Restriction } from '../restriction.ts'
 import { hasOtherPrices } from '../same-price.ts'
 import { durationJoin, monthlyFactor, sixteenthsOfState, statesDiffer } from './change-states.ts'
 import { converted, convertibleSql, factorJoins, isLeftOut } from './money.ts'
-import { type ChangePrefix, IS_GAIN, isFasterInParts, ofUser, PREFIXES, priceChanges } from './price-changes.ts'
+import { type ChangePrefix, IS_GAIN, isFasterInParts, PREFIXES, priceChanges, userColumn } from './price-changes.ts'
 import { columnIn, countedRows, counts, type Scan, type ScanContext, type Term } from './scan-rows.ts'
 
 /** SQL for whether a state of the change `c` counts for MRR and is inside of the filters. */
@@ -41,7 +41,7 @@ function changesSql(context: ScanContext, more: string[]): string {
         `case when ${isInside('b_', context)} then case when ${isInside('a_', context)} then ${own} else ${MOVEMENTS.loss} end else ${MOVEMENTS.gain} end`,
         PREFIXES.map(prefix => `(${isInside(prefix, context)})`).join(' or '),
       ]
-    : [own, [`${own} <> ${MOVEMENTS.none}`, ...conditionsOf(restriction, 'c.user_no', ofUser)].join(' and ')]
+    : [own, [`${own} <> ${MOVEMENTS.none}`, ...conditionsOf(restriction, 'c.user_no', userColumn)].join(' and ')]
   return `(select ${['c.happened', `${moves} as moves`, `${statesDiffer(source.dialect)('c')} as differs`, ...columns, ...more].join(', ')}
     from ${source.dialect.tables.changes} c
     where ${counts('c', now)} and (${isAny}))`

@@ -12,7 +12,7 @@ export type ChangePrefix = Exclude<StatePrefix, ''>
 export const PREFIXES: ChangePrefix[] = ['a_', 'b_']
 
 /** The column of an attribute of the user, which both states of a change `c` have in common. */
-export const ofUser = columnIn(({ columns }) => (columns.hasOneState ? `c.${columns.state}` : null))
+export const userColumn = columnIn(({ columns }) => (columns.hasOneState ? `c.${columns.state}` : null))
 
 /** Where a driver keeps how each change moves m, and every amount has a rate. */
 export const isFasterInParts = ({ source, money: { exchange } }: ScanContext): boolean =>
@@ -32,7 +32,7 @@ export function priceChanges(
   const { changes } = source.dialect.tables
   const number = source.dialect.samePrice('c')
   const after = since === undefined ? [] : [`c.happened >= ${since}`]
-  const where = [...after, counts('c', now), ...conditionsOf(restriction, 'c.user_no', ofUser)]
+  const where = [...after, counts('c', now), ...conditionsOf(restriction, 'c.user_no', userColumn)]
   return {
     gainOrLoss: gainOrLoss(context, where),
     samePrice: {
