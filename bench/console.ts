@@ -151,8 +151,8 @@ async function oneRound(page: Page, url: string, times: Times): Promise<void> {
   for (const chart of CHARTS) {
     await sleep(STILL_MS)
     times.navigation.push(await navigate(page, `${url}/console/charts/${chart}?range=90d&f.country=AA`))
-    times.change.push(await change(page, () => page.getByText('Day', { exact: true }).click()))
-    times.change.push(await change(page, () => page.getByRole('button', { name: /^Remove the filter/ }).click()))
+    times.change.push(await change(page, page.getByText('Day', { exact: true })))
+    times.change.push(await change(page, page.getByRole('button', { name: /^Remove the filter/ })))
   }
   for (const title of PAGES) times.page.push(await turnTo(page, title))
   const last = <One>(of: One[], count: number, what: (one: One) => number) =>

@@ -1,6 +1,6 @@
 /**
  * Runs in every page before its own scripts: when a chart was asked for, answered, read and painted, and when another page was there. `look`
- * begins a measurement; the click that follows is its beginning.
+ * begins a measurement; the click that follows, when the button is let go, is its beginning.
  */
 export const IN_PAGE = `{
   let seen = { from: 0 }
@@ -18,7 +18,7 @@ export const IN_PAGE = `{
   }
   const isOfChart = node => node.nodeType === 1 && (node.closest('.chart-canvas') !== null || node.querySelector('.chart-canvas svg') !== null)
   const changed = records => {
-    if (seen.parsedAt !== undefined && seen.drawing === undefined
+    if (seen.from !== undefined && seen.parsedAt !== undefined && seen.drawing === undefined
         && records.some(({ target, addedNodes }) => isOfChart(target) && document.querySelector('.chart-canvas svg') || [...addedNodes].some(isOfChart))) {
       const mine = seen
       mine.drawing = true

@@ -1,6 +1,6 @@
 // Times and numbers of the console: buckets of zones whose clocks change are the service's own; what a page, a file and a drawer say is the answer.
 import { readFile } from 'node:fs/promises'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { setRole } from '../../domain/operators/accounts.ts'
 import { transaction } from '../../store/transaction.ts'
@@ -244,5 +244,47 @@ test('a chart is there before the table of its numbers, which keeps nobody waiti
   // The total, and the days of which the first and the last one are cut.
   await expect.poll(() => own.locator('.numbers tbody tr').count(), { timeout: 20_000 }).toBe(1 + 61)
   expect(await own.evaluate('rowsThen')).toEqual([0])
+  await own.close()
+})
+
+test('a chart is asked for once, as its control or its link is pressed; what is let go elsewhere changes nothing', async () => {
+  const own = await page.context().newPage()
+  const asked: string[] = []
+  own.on('request', request => {
+    const { pathname, searchParams } = new URL(request.url())
+    if (/v4.*charts\/[a-z-]+$/.test(pathname))
+      asked.push(`${pathname.split('/').at(-1)} by ${searchParams.get('unit')} ${searchParams.get('filter[country][]')}`)
+  })
+  const press = async (at: Locator) => {
+    const { x, y, width, height } = (await at.boundingBox())!
+    await own.mouse.move(x + width / 2, y + height / 2)
+    await own.mouse.down()
+  }
+  const rows = () => own.locator('.numbers tbody tr').count()
+  const to = Math.floor(Date.now() / 1000)
+  await own.goto(`${api.url}/console/charts/sales?from=${to - 60 * DAY}&to=${to}&unit=week&f.country=DE`)
+  await expect.poll(rows, { timeout: 20_000 }).toBeGreaterThan(8)
+  const weeks = await rows()
+  expect(asked.splice(0)).toEqual(['sales by week DE'])
+  const day = own.getByText('Day', { exact: true })
+  await press(day)
+  await expect.poll(() => asked).toEqual(['sales by day DE'])
+  await own.mouse.move(2, 2)
+  await own.mouse.up()
+  expect([await rows(), new URL(own.url()).searchParams.get('unit')]).toEqual([weeks, 'week'])
+  await day.click()
+  await expect.poll(rows).toBe(1 + 61)
+  await press(own.getByRole('button', { name: /^Remove the filter/ }))
+  await expect.poll(() => asked).toEqual(['sales by day DE', 'sales by day null'])
+  await own.mouse.up()
+  await own.getByRole('button', { name: /^Remove the filter/ }).waitFor({ state: 'detached' })
+  await own.goto(`${api.url}/console/charts`)
+  await own.locator('a.tile .tile-value .figure').first().waitFor()
+  asked.splice(0)
+  await press(own.locator('a.tile[href*="/charts/refunds?"]'))
+  await expect.poll(() => asked.length).toBe(1)
+  await own.mouse.up()
+  await own.locator('.chart-canvas svg').first().waitFor()
+  expect(asked).toEqual([expect.stringMatching(/^refunds by /)])
   await own.close()
 })

@@ -38,6 +38,7 @@ const pages = Object.entries(PAGES).map(([path, folder]) => {
     getParentRoute: () => root,
     path,
     component: lazyRouteComponent(load),
+    staticData: { prefetch: (params, search) => prefetchPage(folder, load, params, search) },
     beforeLoad: ({ params, search, preload }) => void (preload || prefetchPage(folder, load, params, search)),
   })
 })

@@ -1,7 +1,14 @@
-import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useNavigate, useRouter, useSearch } from '@tanstack/react-router'
 import { useCallback } from 'react'
 
 export type Search = Record<string, string | undefined>
+
+declare module '@tanstack/react-router' {
+  interface StaticDataRouteOption {
+    /** Fetches what the page shows of an address. */
+    prefetch?: (params: Record<string, string>, search: Search) => void
+  }
+}
 
 /**
  * The state of the page, which is the address: `[search, set]`. `set` changes what it names and keeps the rest; undefined takes a name away.
@@ -21,6 +28,32 @@ export function useAddress(): [Search, (change: Search, how?: { push?: boolean }
     [navigate],
   )
   return [search, set]
+}
+
+/**
+ * To be called with a change as its control is pressed: what the page will show when it is let go is asked for at once. A press lasts some 80 ms.
+ */
+export function useAhead(): (change: Search) => void {
+  const router = useRouter()
+  return useCallback(
+    change => {
+      const { params, search, staticData } = router.state.matches.at(-1)!
+      staticData.prefetch?.(params as Record<string, string>, { ...(search as Search), ...change })
+    },
+    [router],
+  )
+}
+
+/** The same for a link to another page, with the whole of its search. */
+export function useAheadOf(): (to: string, search: Search) => void {
+  const router = useRouter()
+  return useCallback(
+    (to, search) => {
+      const { params, staticData } = router.matchRoutes(router.buildLocation({ to, search } as never)).at(-1)!
+      staticData.prefetch?.(params as Record<string, string>, search)
+    },
+    [router],
+  )
 }
 
 /** Several values as one text of the address: `DE,FR`. A comma in a value is written as `%2C`. */

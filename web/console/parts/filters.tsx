@@ -1,7 +1,8 @@
 import { useState } from 'react'
 import type { AnalyticsFilterCondition } from '../../../clients/typescript/src/index.ts'
-import { joined, type Search, split, useAddress } from '../data/address.ts'
+import { joined, type Search, split, useAddress, useAhead } from '../data/address.ts'
 import { Icon } from './icon.tsx'
+import { onPress } from './on-press.ts'
 import { Pick } from './pick.tsx'
 import { plain, t } from './t.ts'
 
@@ -23,11 +24,14 @@ type Conditions = readonly AnalyticsFilterCondition[] | undefined
 /** The filters of the address. */
 export function Filters({ conditions }: { conditions: Conditions }) {
   const [search, set] = useAddress()
+  const ahead = useAhead()
+  const changeOf = (name: string, values: readonly string[]): Search => ({ [PREFIX + name]: joined(values), at: undefined })
   return (
     <FilterChips
       conditions={conditions}
       given={Object.fromEntries(namesOf(search).map(name => [name, split(search[PREFIX + name])]))}
-      onChange={(name, values) => set({ [PREFIX + name]: joined(values), at: undefined })}
+      onChange={(name, values) => set(changeOf(name, values))}
+      ahead={(name, values) => ahead(changeOf(name, values))}
     />
   )
 }
@@ -37,10 +41,13 @@ export function FilterChips({
   conditions,
   given,
   onChange,
+  ahead,
 }: {
   conditions: Conditions
   given: Readonly<Record<string, string[]>>
   onChange: (name: string, values: readonly string[]) => void
+  /** Is called as the change is pressed. */
+  ahead?: (name: string, values: readonly string[]) => void
 }) {
   /** Just added: its values are to be chosen. */
   const [added, setAdded] = useState<string>()
@@ -58,6 +65,7 @@ export function FilterChips({
           values={given[name] ?? []}
           opensAtOnce={name === added}
           onChange={values => onChange(name, values)}
+          ahead={values => ahead?.(name, values)}
           onClose={() => setAdded(undefined)}
         />
       ))}
@@ -84,6 +92,7 @@ function Filter({
   values,
   opensAtOnce,
   onChange,
+  ahead,
   onClose,
 }: {
   name: string
@@ -92,6 +101,7 @@ function Filter({
   values: string[]
   opensAtOnce: boolean
   onChange: (values: string[]) => void
+  ahead: (values: string[]) => void
   onClose: () => void
 }) {
   const label = condition?.label ?? plain(name)
@@ -103,7 +113,7 @@ function Filter({
         <Remove label={label} onClick={() => onChange([])} />
       </span>
     )
-  const toggle = (code: string) => onChange(values.includes(code) ? values.filter(value => value !== code) : [...values, code])
+  const toggled = (code: string) => (values.includes(code) ? values.filter(value => value !== code) : [...values, code])
   const unlisted = values.filter(code => !condition?.values?.some(value => value.code === code))
   return (
     <span className="filter">
@@ -115,17 +125,24 @@ function Filter({
         free={condition?.type === 'text'}
         options={[...unlisted.map(code => ({ code, label: code })), ...(condition?.values ?? [])]}
         chosen={values}
-        onPick={toggle}
+        onPick={code => onChange(toggled(code))}
+        ahead={code => ahead(toggled(code))}
         opensAtOnce={opensAtOnce}
         onClose={onClose}
       />
-      <Remove label={label} onClick={() => onChange([])} />
+      <Remove label={label} onClick={() => onChange([])} ahead={() => ahead([])} />
     </span>
   )
 }
 
-const Remove = ({ label, onClick }: { label: string; onClick: () => void }) => (
-  <button type="button" className="icon-button small" aria-label={t('Remove the filter {label}', { label })} onClick={onClick}>
+const Remove = ({ label, onClick, ahead }: { label: string; onClick: () => void; ahead?: () => void }) => (
+  <button
+    type="button"
+    className="icon-button small"
+    aria-label={t('Remove the filter {label}', { label })}
+    onClick={onClick}
+    onPointerDown={onPress(ahead)}
+  >
     <Icon name="close" size={12} />
   </button>
 )

@@ -1,6 +1,7 @@
 import { Combobox, useCombobox } from '@mantine/core'
 import { useEffect, useState } from 'react'
 import { Icon } from './icon.tsx'
+import { onPress } from './on-press.ts'
 import { faceOf, type Option, PickButton, type PickProps } from './pick.tsx'
 import { t } from './t.ts'
 
@@ -12,7 +13,7 @@ const SEARCHED = 9
 
 /** The button and its list, which is open at first. */
 export default function PickList(props: PickProps) {
-  const { name, options, chosen, onPick, several, free, reading, typedAs, wide, onOpen, onClose } = props
+  const { name, options, chosen, onPick, ahead, several, free, reading, typedAs, wide, onOpen, onClose } = props
   const [query, setQuery] = useState('')
   const searched = free || options.length >= SEARCHED
   const store = useCombobox({
@@ -76,16 +77,16 @@ export default function PickList(props: PickProps) {
         >
           {groupsOf(found.slice(0, MOST)).map(([group, own]) =>
             group === '' ? (
-              own.map(option => <Choice key={option.code} option={option} chosen={chosen} />)
+              own.map(option => <Choice key={option.code} option={option} chosen={chosen} ahead={ahead} />)
             ) : (
               <Combobox.Group key={group} label={group}>
                 {own.map(option => (
-                  <Choice key={option.code} option={option} chosen={chosen} />
+                  <Choice key={option.code} option={option} chosen={chosen} ahead={ahead} />
                 ))}
               </Combobox.Group>
             ),
           )}
-          {typed !== undefined && <Choice option={{ code: typed, label: typedAs?.(typed) ?? typed }} chosen={chosen} />}
+          {typed !== undefined && <Choice option={{ code: typed, label: typedAs?.(typed) ?? typed }} chosen={chosen} ahead={ahead} />}
           {found.length === 0 && typed === undefined && (
             <Combobox.Empty>{reading ? t('Loading') : t('Nothing has this name')}</Combobox.Empty>
           )}
@@ -96,10 +97,18 @@ export default function PickList(props: PickProps) {
   )
 }
 
-const Choice = ({ option: { code, label }, chosen }: { option: Option; chosen: readonly string[] }) => {
+type ChoiceProps = { option: Option } & Pick<PickProps, 'chosen' | 'ahead'>
+
+const Choice = ({ option: { code, label }, chosen, ahead }: ChoiceProps) => {
   const isChosen = chosen.includes(code)
   return (
-    <Combobox.Option value={code} active={isChosen} className="pick-option" title={label.length > 34 ? label : undefined}>
+    <Combobox.Option
+      value={code}
+      active={isChosen}
+      className="pick-option"
+      title={label.length > 34 ? label : undefined}
+      onPointerDown={onPress(ahead && (() => ahead(code)))}
+    >
       <span className="here">{isChosen && <Icon name="check" size={14} />}</span>
       <span className="pick-label">{label}</span>
     </Combobox.Option>

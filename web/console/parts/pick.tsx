@@ -20,6 +20,8 @@ export type PickProps = Face & {
   options: readonly Option[]
   chosen: readonly string[]
   onPick: (code: string) => void
+  /** Is called as an option is pressed. */
+  ahead?: (code: string) => void
   /** Stays open, so that several can be chosen. */
   several?: boolean
   /** What is typed may be chosen although it is no option. */

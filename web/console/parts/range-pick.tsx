@@ -1,6 +1,6 @@
 import { Popover } from '@mantine/core'
 import { lazy, Suspense, useState } from 'react'
-import { useAddress } from '../data/address.ts'
+import { type Search, useAddress, useAhead } from '../data/address.ts'
 import { CALENDAR_RANGES, shifted, textOfRange } from '../data/calendar.ts'
 import { nowHere } from '../data/clock.ts'
 import { isoDay, RANGES, type Range } from '../data/range.ts'
@@ -8,6 +8,7 @@ import { Bars } from './data-state.tsx'
 import { bucket } from './format.ts'
 import { Icon } from './icon.tsx'
 import { useKeys } from './keys.ts'
+import { onPress } from './on-press.ts'
 import { t } from './t.ts'
 
 const OwnRange = lazy(() => import('./own-range.tsx'))
@@ -21,6 +22,8 @@ export function rangeText({ from, to, key }: Range, zone: string): string {
   return `${bucket(from, 'day', zone, long)} – ${bucket(to - 1, 'day', zone, long)}`
 }
 
+const preset = (range: string): Search => ({ range, from: undefined, to: undefined, unit: undefined, at: undefined })
+
 /** The range of the page: presets, which stay presets in the address, or days of a calendar. `[` and `]` go to the range before and after. */
 export function RangePick({
   range,
@@ -32,6 +35,7 @@ export function RangePick({
   presets?: readonly string[]
 }) {
   const [, set] = useAddress()
+  const ahead = useAhead()
   const [opened, setOpened] = useState(false)
   const own = (from: number, to: number) => set({ from: String(from), to: String(to), range: undefined, at: undefined })
   const shift = (by: 1 | -1) => {
@@ -72,9 +76,10 @@ export function RangePick({
                   className={key === range.key ? 'range-preset on' : 'range-preset'}
                   aria-pressed={key === range.key}
                   onClick={() => {
-                    set({ range: key, from: undefined, to: undefined, unit: undefined, at: undefined })
+                    set(preset(key))
                     setOpened(false)
                   }}
+                  onPointerDown={onPress(() => ahead(preset(key)))}
                 >
                   {t(textOfRange(key) ?? key)}
                 </button>

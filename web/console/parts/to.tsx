@@ -1,7 +1,8 @@
 import { Link, useNavigate } from '@tanstack/react-router'
 import { type ReactNode, useCallback } from 'react'
-import type { Search } from '../data/address.ts'
+import { type Search, useAheadOf } from '../data/address.ts'
 import { searchOf, usePlace } from '../data/place.ts'
+import { onPress } from './on-press.ts'
 
 export type Target = { to: string; search?: Search | undefined }
 
@@ -14,8 +15,10 @@ export function To({
   ...rest
 }: Target & { className?: string; children: ReactNode; 'aria-label'?: string; 'aria-current'?: 'page' | undefined; 'data-row'?: boolean }) {
   const place = usePlace()
+  const ahead = useAheadOf()
+  const whole = { ...searchOf(place), ...search }
   return (
-    <Link to={to as never} search={{ ...searchOf(place), ...search } as never} className={className} {...rest}>
+    <Link to={to as never} search={whole as never} className={className} onPointerDown={onPress(() => ahead(to, whole))} {...rest}>
       {children}
     </Link>
   )

@@ -1,5 +1,5 @@
 import { memo } from 'react'
-import { useAddress } from '../../data/address.ts'
+import { type Search, useAddress, useAhead } from '../../data/address.ts'
 import { CHARTS, titleOfChart } from '../../data/charts.ts'
 import type { Unit } from '../../data/range.ts'
 import { Chip } from '../../parts/chip.tsx'
@@ -16,10 +16,15 @@ import { type Question, unitsOf } from './question.ts'
 const UNITS: Record<Unit, string> = { hour: 'Hour', day: 'Day', week: 'Week', month: 'Month' }
 const ALL = CHARTS.flatMap(({ group, charts }) => charts.map(({ code, title }) => ({ code, label: title, group })))
 
+const inUnit = (unit: Unit): Search => ({ unit, at: undefined })
+const splitBy = (attribute: string): Search => ({ split: attribute || undefined, hide: undefined, at: undefined, line: undefined })
+const inZone = (zone: string): Search => ({ tz: zone, at: undefined })
+
 /** What is asked: chart, range, unit, split, filters, previous period, currency, zone. */
 export const Controls = memo(function Controls({ question, money, compares }: { question: Question; money: boolean; compares: boolean }) {
   const { code, search, range, unit, split, zone, comparing, meta } = question
   const [, set] = useAddress()
+  const ahead = useAhead()
   const go = useGo()
   const splits = meta?.segmentations ?? []
   return (
@@ -40,7 +45,8 @@ export const Controls = memo(function Controls({ question, money, compares }: { 
         name={t('Unit')}
         value={unit}
         options={unitsOf(range).map(one => [one, UNITS[one]] as const)}
-        onChange={one => set({ unit: one, at: undefined })}
+        onChange={one => set(inUnit(one))}
+        ahead={one => ahead(inUnit(one))}
       />
       {(splits.length > 0 || meta === undefined) && (
         <Pick
@@ -54,7 +60,8 @@ export const Controls = memo(function Controls({ question, money, compares }: { 
           on={split !== undefined}
           options={[...(split ? [{ code: '', label: t('No split') }] : []), ...splits]}
           chosen={split ? [split] : []}
-          onPick={one => set({ split: one || undefined, hide: undefined, at: undefined, line: undefined })}
+          onPick={one => set(splitBy(one))}
+          ahead={one => ahead(splitBy(one))}
         />
       )}
       <Filters conditions={meta?.filter_conditions} />
@@ -64,7 +71,14 @@ export const Controls = memo(function Controls({ question, money, compares }: { 
         </Chip>
       )}
       {money && <CurrencyPick />}
-      <Pick name={t('Time zone')} text={zone} options={zones()} chosen={[zone]} onPick={one => set({ tz: one, at: undefined })} />
+      <Pick
+        name={t('Time zone')}
+        text={zone}
+        options={zones()}
+        chosen={[zone]}
+        onPick={one => set(inZone(one))}
+        ahead={one => ahead(inZone(one))}
+      />
     </div>
   )
 })
