@@ -56,6 +56,12 @@ describe('the pages of the console', () => {
     expect([...sheetsOf].filter(([, sheets]) => sheets.size > 1).map(([of, sheets]) => `${of}: ${[...sheets].join()}`)).toEqual([])
   })
 
+  test('ask again in one way, which also hears of a change before a first answer', () => {
+    const asking = scripts.filter(({ text }) => /\.(invalidate|refetch)Queries\(/.test(withoutComments(text)))
+    // The session is never without an answer.
+    expect(named(asking).sort()).toEqual(['data/ask-again.ts', 'data/client.ts'])
+  })
+
   test('import only themselves and types of the service', () => {
     const outside = scripts.flatMap(({ name, text }) =>
       [...withoutComments(text).matchAll(/(import (?:type )?)[^'\n]*from '((?:\.\.\/)+[^']+)'/g)]

@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { Outlet, useRouterState } from '@tanstack/react-router'
 import { Fragment, lazy, Suspense, useEffect, useRef, useState } from 'react'
+import { askAgain } from '../data/ask-again.ts'
 import { useLive } from '../data/live.ts'
 import { usePlace } from '../data/place.ts'
 import { useSession, useSignedOut } from '../data/session.ts'
@@ -71,7 +72,7 @@ function useReturn(isSignedOut: boolean) {
   const client = useQueryClient()
   const before = useRef(isSignedOut)
   useEffect(() => {
-    if (before.current && !isSignedOut) void client.invalidateQueries()
+    if (before.current && !isSignedOut) void askAgain(client, () => true)
     before.current = isSignedOut
   }, [client, isSignedOut])
 }
