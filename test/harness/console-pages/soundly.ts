@@ -2,9 +2,16 @@ import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { expectSound } from '../sound-pages.ts'
 
+/** The page before stays until the next one's code is there, and may have the same parts. */
+const ARRIVED = `(() => {
+  const { state, latestLocation } = __TSR_ROUTER__
+  return state.status === 'idle' && state.resolvedLocation?.href === latestLocation.href
+})()`
+
 /** Goes to an address within the pages, as a link does, and waits for a part of the page: what was loaded stays loaded. */
 export async function go(page: Page, path: string, wait: string): Promise<void> {
   await page.evaluate(`history.pushState(null, '', ${JSON.stringify(`/console${path}`)})`)
+  await expect.poll(() => page.evaluate(ARRIVED), { message: `the page of ${path} is there`, timeout: 15_000 }).toBe(true)
   await page
     .locator(wait)
     .first()
