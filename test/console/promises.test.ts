@@ -1,5 +1,5 @@
 // Promises and the sandbox in a browser, as operators use them.
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Page, Route } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { startBrowser } from '../harness/browser.ts'
@@ -203,4 +203,35 @@ describe('the sandbox', () => {
     await page.getByText('The same as real time.').waitFor({ timeout: 30_000 })
     expect((await sandbox('GET', '/v4/events')).data).toEqual([])
   })
+})
+
+test('a page of the sandbox begins once, by its clock, or by real time where that cannot be read: nothing that was typed is lost', async () => {
+  const clock = /\/v4\/test-clock$/
+  const name = page.getByRole('textbox', { name: 'Name' })
+  const isKept = async () => {
+    await expect.poll(() => name.inputValue()).toBe('My own text')
+    expect(await page.getByText('You have left this form').count()).toBe(0)
+    expect(await page.locator(':focus').inputValue()).toBe('My own text')
+  }
+  const held: Route[] = []
+  await page.route(clock, route => void held.push(route))
+  await page.goto(`${api.url}/console/automations/new?env=sandbox`)
+  await expect.poll(() => held.length).toBe(1)
+  await page.evaluate('new Promise(requestIdleCallback)')
+  expect(await name.count()).toBe(0)
+  await held[0]!.continue()
+  await name.fill('My own text')
+  await isKept()
+
+  await page.getByRole('button', { name: 'Cancel' }).click()
+  await page.unroute(clock)
+  await page.route(clock, route => route.fulfill({ status: 500, json: { error: { code: 'internal_error', message: 'It broke.' } } }))
+  await page.goto(`${api.url}/console/automations/new?env=sandbox`)
+  await name.fill('My own text')
+  await page.unroute(clock)
+  const again = page.waitForResponse(answer => clock.test(answer.url()) && answer.ok())
+  await page.evaluate(`dispatchEvent(new Event('visibilitychange'))`)
+  await again
+  await isKept()
+  expect(faults.splice(0).filter(fault => !fault.includes('500'))).toEqual([])
 })

@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { Outlet, useRouterState } from '@tanstack/react-router'
-import { Fragment, lazy, Suspense, useEffect, useRef, useState } from 'react'
+import { lazy, Suspense, useEffect, useRef, useState } from 'react'
 import { askAgain } from '../data/ask-again.ts'
 import { useLive } from '../data/live.ts'
 import { usePlace } from '../data/place.ts'
@@ -84,15 +84,11 @@ function Content() {
   const isClockKnown = useClock()
   if (place === undefined) return session ? <NoProject /> : <Loading />
   if (session && !session.projects.some(({ id }) => id === place.project)) return <NoProject named={place.project} />
-  // Once the clock of the sandbox is known, the page begins anew by it.
-  return (
-    <Fragment key={String(isClockKnown)}>
-      <Outlet />
-    </Fragment>
-  )
+  // Ranges and ages are those of the clock; a page that began without it would have to begin anew, and would lose what was typed.
+  return isClockKnown ? <Outlet /> : <Loading />
 }
 
-/** While the code of a page or the projects of the operator are not there. */
+/** While the code of a page, the projects of the operator or the clock of the sandbox are not there. */
 const Loading = () => (
   <div className="page">
     <h1 className="unseen">{t('Loading')}</h1>
