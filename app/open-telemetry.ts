@@ -17,7 +17,7 @@ import {
 } from '@opentelemetry/api'
 import { NodeSDK } from '@opentelemetry/sdk-node'
 import type { Logger } from 'pino'
-import { NO_SPAN, type OpenSpan, type TracedJob, type Tracing } from '../store/tracing.ts'
+import { NO_SPAN, type OpenJob, type OpenSpan, type TracedJob, type Tracing } from '../store/tracing.ts'
 import type { TraceOptions } from './trace-options.ts'
 
 // The one file that knows the library. It patches no module of others: what is worth a span is opened where it is done.
@@ -55,6 +55,7 @@ function originOf(stored: string | null | undefined): Origin | null {
 const headerOf = (given: string | undefined): string | undefined =>
   given?.trim().replace(/^(?!00|ff)[0-9a-f]{2}(-.{32}-.{16}-.{2})(-.*)?$/, '00$1')
 
+const isRecordingIn = (one: Context): boolean => trace.getSpan(one)?.isRecording() ?? false
 const withParent = ({ spanContext }: Origin): Context => trace.setSpanContext(ROOT_CONTEXT, spanContext)
 const textOf = ({ traceId, spanId, traceFlags }: SpanContext): string => `00-${traceId}-${spanId}-0${traceFlags & TraceFlags.SAMPLED}`
 
@@ -139,25 +140,29 @@ export function openTelemetry(
     return within(tracer.startSpan(name, { links, attributes: { 'perennial.items': origins.length } }, parent), parent, work)
   }
 
-  function job<T>({ kind, stored: text, dueAt }: TracedJob, work: (span: OpenSpan, renewed: string | null) => Promise<T>): Promise<T> {
-    const claimedAt = Date.now()
+  function job({ kind, stored: text, dueAt, begunAt }: TracedJob): OpenJob {
     const origin = originOf(text)
     const former = origin && isOld(origin) ? origin : null
     const parent = origin && former === null ? withParent(origin) : ROOT_CONTEXT
     // A span of more than an hour would be of no use to most programs that store traces, either.
-    const startTime = Math.max(claimedAt - LONGEST_MS, Math.min(claimedAt, dueAt ?? claimedAt))
+    const startTime = Math.max(begunAt - LONGEST_MS, Math.min(begunAt, dueAt))
     const links = former ? [{ context: former.spanContext }] : []
     const options = { kind: SpanKind.CONSUMER, startTime, links, attributes: { 'perennial.job.kind': kind } }
     const span = tracer.startSpan(`job ${kind}`, options, parent)
-    if (span.isRecording()) tracer.startSpan('queue wait', { startTime }, trace.setSpan(parent, span)).end(claimedAt)
-    const renewed = parent === ROOT_CONTEXT && span.isRecording() ? `${textOf(span.spanContext())} ${Math.floor(claimedAt / 1000)}` : null
-    return within(span, parent, one => work(one, renewed))
+    const own = trace.setSpan(parent, span)
+    if (span.isRecording()) {
+      tracer.startSpan('queue wait', { startTime }, own).end(begunAt)
+      // The trace is known with the row.
+      tracer.startSpan('load', { startTime: begunAt }, own).end()
+    }
+    const renewed = parent === ROOT_CONTEXT && span.isRecording() ? `${textOf(span.spanContext())} ${Math.floor(begunAt / 1000)}` : null
+    return { within: work => context.with(own, work), renewed, span: openSpan(span), end: () => span.end() }
   }
 
   const tracing: Tracing = {
     span(name, attributes, work, kind) {
       const parent = context.active()
-      if (!trace.getSpan(parent)?.isRecording()) return work(NO_SPAN)
+      if (!isRecordingIn(parent)) return work(NO_SPAN)
       const options = { kind: kind === 'client' ? SpanKind.CLIENT : SpanKind.INTERNAL, attributes }
       return within(tracer.startSpan(name, options, parent), parent, work)
     },
@@ -169,6 +174,7 @@ export function openTelemetry(
     root: (name, work) => within(tracer.startSpan(name, {}, ROOT_CONTEXT), ROOT_CONTEXT, work),
     batch,
     job,
+    isRecording: () => isRecordingIn(context.active()),
     stored,
     traceparent() {
       const current = active()

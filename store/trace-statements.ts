@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { type OpenSpan, span } from './tracing.ts'
+import { isRecording, type OpenSpan, span } from './tracing.ts'
 
 type Statement = string | { name?: string; text?: string; submit?: unknown }
 type Query = (statement: Statement, ...rest: unknown[]) => Promise<pg.QueryResult>
@@ -24,7 +24,7 @@ function traced(client: pg.PoolClient): void {
   const query: Query = (statement, ...rest) => {
     // A cursor, COPY, or a caller that waits for no promise.
     const isOther = (typeof statement === 'object' && typeof statement.submit === 'function') || typeof rest.at(-1) === 'function'
-    if (isOther) return original(statement, ...rest)
+    if (isOther || !isRecording()) return original(statement, ...rest)
     const send = async (one: OpenSpan) => {
       try {
         return await original(statement, ...rest)

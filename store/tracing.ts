@@ -10,8 +10,15 @@ export type OpenSpan = { rename(name: string): void; note(attributes: Attributes
 /** `client`: the work is a call to another program. */
 export type SpanKind = 'internal' | 'client'
 
-/** A claimed job. `stored`: the trace of its row. `dueAt`: when it fell due, in Unix milliseconds; null: unknown. */
-export type TracedJob = { kind: string; stored: string | null; dueAt: number | null }
+/** A claimed job. `stored`: the trace of its row. `dueAt`, `begunAt`: when it fell due, and when a worker began it, in Unix milliseconds. */
+export type TracedJob = { kind: string; stored: string | null; dueAt: number; begunAt: number }
+
+/**
+ * The execution of a job. `within`: a part of its work. `renewed`: the trace that the job's row is to have from now on; null: the one that it has,
+ * also where the span is not kept.
+ */
+export type OpenJob = { within: Within; renewed: string | null; span: OpenSpan; end(): void }
+export type Within = <T>(work: () => Promise<T>) => Promise<T>
 
 /** What a library of traces does for the service. A trace as rows have it is a text; only the library reads it. */
 export type Tracing = {
@@ -23,8 +30,10 @@ export type Tracing = {
   root<T>(name: string, work: (span: OpenSpan) => Promise<T>): Promise<T>
   /** Work for several traces at once, as rows have them: a trace of its own with links to them. For a single one, a part of it. */
   batch<T>(name: string, origins: readonly (string | null)[], work: () => Promise<T>): Promise<T>
-  /** The execution of a job. `renewed`: the trace that the job's row is to have from now on; null: the one that it has, also where the span is not kept. */
-  job<T>(job: TracedJob, work: (span: OpenSpan, renewed: string | null) => Promise<T>): Promise<T>
+  /** Begins the span of a job, in which all of its work is done. */
+  job(job: TracedJob): OpenJob
+  /** Whether the trace under way is kept. */
+  isRecording(): boolean
   /** The trace under way as a row has it. `linked`: what comes of the row is linked to the trace, and is no part of it. */
   stored(isLinked: boolean): string | null
   /** The header for a request of the trace under way. */
@@ -66,8 +75,11 @@ export const rootSpan = <T>(name: string, work: (span: OpenSpan) => Promise<T>):
 export const batchSpan = <T>(name: string, origins: () => readonly (string | null)[], work: () => Promise<T>): Promise<T> =>
   tracing ? tracing.batch(name, origins(), work) : work()
 
-export const jobSpan = <T>(job: TracedJob, work: (span: OpenSpan, renewed: string | null) => Promise<T>): Promise<T> =>
-  tracing ? tracing.job(job, work) : work(NO_SPAN, null)
+const NO_JOB: OpenJob = { within: work => work(), renewed: null, span: NO_SPAN, end() {} }
+
+export const openJob = (job: TracedJob): OpenJob => tracing?.job(job) ?? NO_JOB
+
+export const isRecording = (): boolean => tracing?.isRecording() ?? false
 
 /** The trace under way, for the column `trace_context` of a row that carries its work on; null without traces. */
 export const storedTrace = (): string | null => (tracing ? tracing.stored(false) : null)

@@ -4,7 +4,7 @@ import { type HeldLease, releaseLeases } from '../domain/durable/jobs/lease.ts'
 import type { Environment } from '../domain/kernel/environment.ts'
 import type { Pool } from '../store/connect.ts'
 import type { AtCrashPoint } from '../workflows/engine/crash-point.ts'
-import type { JobHandler, Outcome, Signals } from '../workflows/engine/handler.ts'
+import { type JobHandler, type Outcome, type Signals, type Traced, UNTRACED } from '../workflows/engine/handler.ts'
 import type { Leases } from './leases.ts'
 import { tracedJobs } from './trace-jobs.ts'
 import { untilRecorded } from './until-recorded.ts'
@@ -49,9 +49,10 @@ export function jobExecution({ pool, leases, signals, log, onOutcome, onChanged,
       log[levelOf(outcome)]({ kind, id, ...detail }, `${kind} ${outcome.is}`)
     }
     at('claimed')
-    const handle = async (): Promise<Reported> => {
+    const handle = async (begin: Traced): Promise<Reported> => {
       try {
         const outcome = await handler.handle(claimed, {
+          traced: begin,
           claimOnInsert: signals.claimOnInsert,
           lease: lease.signal,
           isHeld: lease.isHeld,
@@ -72,7 +73,7 @@ export function jobExecution({ pool, leases, signals, log, onOutcome, onChanged,
         return { is: 'error' }
       }
     }
-    const execution: Promise<unknown> = (traced ? traced(claimed, handle) : handle()).finally(() => {
+    const execution: Promise<unknown> = (traced ? traced(handler, claimed, handle) : handle(UNTRACED)).finally(() => {
       lease.end()
       running.delete(execution)
       onEnd(claimed)

@@ -1,13 +1,17 @@
 import type { ClaimedJob } from '../domain/durable/jobs/job.ts'
-import { type FoundTrace, renewTraces, tracesOfJobs } from '../domain/durable/jobs/trace-context.ts'
+import { renewTraces, tracesOfJobs } from '../domain/durable/jobs/trace-context.ts'
 import { tracedRowsOf } from '../domain/oversight/traced-rows.ts'
 import { batchingByKey } from '../store/batching.ts'
 import type { Pool } from '../store/connect.ts'
-import { detached, isTracing, jobSpan } from '../store/tracing.ts'
+import { detached, isTracing, type OpenJob, openJob, type Within } from '../store/tracing.ts'
+import { type JobHandler, type Traced, UNTRACED } from '../workflows/engine/handler.ts'
 
-type TraceJob = <O extends { is: string }>(claimed: ClaimedJob, handle: () => Promise<O>) => Promise<O>
+type TraceJob = <O extends { is: string }>(
+  handler: Pick<JobHandler, 'readsTrace'>,
+  claimed: ClaimedJob,
+  handle: (traced: Traced) => Promise<O>,
+) => Promise<O>
 
-const NOT_FOUND: FoundTrace = { stored: null, dueAt: null, hasRow: false }
 const kindOf = ({ kind }: ClaimedJob) => kind
 
 /**
@@ -30,15 +34,24 @@ export function tracedJobs(pool: Pool): TraceJob | null {
     await renewTraces(pool, kind, tracedRowsOf(kind), jobs)
     return jobs.map(() => true)
   })
-  return (claimed, handle) =>
+  return ({ readsTrace }, claimed, handle) =>
     detached(async () => {
-      const { stored, dueAt, hasRow } = (await find(claimed).catch(() => null)) ?? NOT_FOUND
-      return jobSpan({ kind: claimed.kind, stored, dueAt }, async (span, renewed) => {
-        if (renewed !== null && hasRow) await renew({ ...claimed, stored: renewed }).catch(() => false)
-        const outcome = await handle()
-        span.note({ 'perennial.outcome': outcome.is })
-        if (outcome.is === 'failed' || outcome.is === 'error') span.failed(outcome.is)
-        return outcome
-      })
+      const begunAt = Date.now()
+      let job: OpenJob | undefined
+      const begin = async (stored: string | null, hasRow = true): Promise<Within> => {
+        job = openJob({ kind: claimed.kind, stored, dueAt: claimed.dueAt ?? begunAt, begunAt })
+        if (job.renewed !== null && hasRow) await renew({ ...claimed, stored: job.renewed }).catch(() => false)
+        return job.within
+      }
+      const handleWithin = async () => {
+        const row = await find(claimed).catch(() => null)
+        const within = await begin(row?.stored ?? null, row !== null)
+        return within(() => handle(UNTRACED))
+      }
+      const outcome = await (readsTrace ? handle(begin) : handleWithin())
+      job?.span.note({ 'perennial.outcome': outcome.is })
+      if (outcome.is === 'failed' || outcome.is === 'error') job?.span.failed(outcome.is)
+      job?.end()
+      return outcome
     })
 }

@@ -142,8 +142,8 @@ test('the sweep claims a few jobs of a kind itself; more jobs, or jobs of anothe
   expect(batches).toMatchObject([{ kind: 'other', count: 1 }])
   expect(await idsOf(batches)).toEqual([other])
   expect(claimed.sort((a, b) => a.id - b.id)).toEqual([
-    { kind: 'job', id: first, fence: 1, environment: fixture.environment, destination: null },
-    { kind: 'job', id: second, fence: 1, environment: fixture.environment, destination: 7 },
+    { kind: 'job', id: first, fence: 1, environment: fixture.environment, destination: null, dueAt: expect.any(Number) },
+    { kind: 'job', id: second, fence: 1, environment: fixture.environment, destination: 7, dueAt: expect.any(Number) },
   ])
   const { rows } = await fixture.pool.query(
     `select id, fence, lease_until > now() + interval '50 seconds' as leased, batched_until from due where kind = 'job' order by id`,
@@ -154,6 +154,22 @@ test('the sweep claims a few jobs of a kind itself; more jobs, or jobs of anothe
   const more = await beginMany(3, fixture.otherEnvironment)
   const next = (await sweep(2))!
   expect([inOrder(await idsOf(next.batches)), next.claimed]).toEqual([inOrder(more), []])
+})
+
+test('a claimed job says in real time when it fell due, whatever the clock of its environment shows, and whoever claims it', async () => {
+  await beginMany(2, fixture.environment)
+  await fixture.advance(86_400)
+  const { rows } = await fixture.pool.query<{ ms: number }>(
+    `with due_then as (update due d set due_at = environment_now(d.environment) - interval '5 seconds' returning due_at, environment)
+     select (extract(epoch from d.due_at - e.clock_offset) * 1000)::float8 as ms from due_then d join environments e on e.id = d.environment`,
+  )
+  const { claimed } = (await dispatchDue(fixture.pool, ['job'], 1, offerOf(1)))!
+  const [batch] = await dispatch(1)
+  const taken = await takeBatch(fixture.pool, 'job', batch!.number, 0)
+  expect([...claimed, ...taken.claimed].map(({ dueAt }) => dueAt)).toEqual(rows.map(({ ms }) => ms))
+  const ago = Date.now() - rows[0]!.ms
+  expect(ago).toBeGreaterThan(4_000)
+  expect(ago).toBeLessThan(60_000)
 })
 
 test('behind the backlog of one environment the few jobs of another are claimed all the same, the fewest first', async () => {

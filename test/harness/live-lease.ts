@@ -1,8 +1,9 @@
-import type { Signals } from '../../workflows/engine/handler.ts'
+import { type Signals, UNTRACED } from '../../workflows/engine/handler.ts'
 import { claimNothing } from './consume.ts'
 
 /** What an executor gives to a handler, with a lease that is never lost. */
 export const liveLease = (): Signals => ({
+  traced: UNTRACED,
   claimOnInsert: claimNothing,
   lease: new AbortController().signal,
   isHeld: () => true,

@@ -2,7 +2,7 @@
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { openTelemetry } from '../../app/open-telemetry.ts'
-import { batchSpan, jobSpan, rootSpan, setTracing, storedTrace, traceId } from '../../store/tracing.ts'
+import { batchSpan, openJob, rootSpan, setTracing, storedTrace, traceId } from '../../store/tracing.ts'
 import { type Collector, collector } from '../harness/collector.ts'
 import { type EngineFixture, engineFixture, workflow } from '../harness/engine-fixture.ts'
 import { until } from '../harness/until.ts'
@@ -162,12 +162,12 @@ test('a collector that is away costs one line of the log and a bounded time at t
 
 test('the span of a job that was due long ago begins an hour before its claim', async () => {
   const before = Date.now()
-  await traced(traces.env, () => jobSpan({ kind: 'late', stored: null, dueAt: before - 5 * 3_600_000 }, async () => null))
+  await traced(traces.env, async () => openJob({ kind: 'late', stored: null, dueAt: before - 5 * 3_600_000, begunAt: before }).end())
   expect(traces.named('job late')[0]!.startMs).toBeGreaterThanOrEqual(before - 3_600_000)
 })
 
 test('a job without a trace gives its row one only where the span is kept', async () => {
-  const renewed = () => jobSpan({ kind: 'bare', stored: null, dueAt: null }, async (_, stored) => stored)
+  const renewed = async () => openJob({ kind: 'bare', stored: null, dueAt: Date.now(), begunAt: Date.now() }).renewed
   expect((await traced(traces.env, renewed)).result).toMatch(/^00-/)
   expect((await traced({ ...traces.env, OTEL_TRACES_SAMPLER: 'parentbased_always_off' }, renewed)).result).toBeNull()
 })

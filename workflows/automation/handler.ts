@@ -69,13 +69,16 @@ export function automationHandler({
     concurrency,
     // Effects that hang (mail, push) must not use up the capacity of the other projects.
     share: 1 / 2,
+    readsTrace: true,
     async handle(claimed, signals) {
       const { id, fence } = claimed
       const loaded = await load({ number: id, fence })
       if (!loaded) return { is: 'lost' }
-      const stopped = await applyAutomationStatus(loaded.run, loaded.run, pool)
-      if (stopped) return stopped
-      return advanceRun(loaded, claimed, { pool, deps, record, policy, at, signals, group, transactions, outgoing })
+      const within = await signals.traced(loaded.run.trace_context)
+      return within(async () => {
+        const stopped = await applyAutomationStatus(loaded.run, loaded.run, pool)
+        return stopped ?? advanceRun(loaded, claimed, { pool, deps, record, policy, at, signals, group, transactions, outgoing })
+      })
     },
   }
 }

@@ -1,6 +1,7 @@
 import type { InsertCapacity } from '../../domain/durable/jobs/claim-on-insert.ts'
 import type { ClaimedJob } from '../../domain/durable/jobs/job.ts'
 import type { Environment } from '../../domain/kernel/environment.ts'
+import type { Within } from '../../store/tracing.ts'
 
 /**
  * The outcome of one execution. `suspended`: due again later, because an attempt failed or because the job waits. `interrupted`: the job is to
@@ -38,7 +39,15 @@ export type UntilRecorded = <T>(write: (isRepeat: boolean) => Promise<T>) => Pro
  */
 export type EffectMarks = { effectBegins(): void; effectRecorded(): void }
 
+/**
+ * For a handler that reads the trace of its job (`stored`) with the row that it loads: from then on its work is done within the job's span. The
+ * span of all other jobs begins before their handler is called.
+ */
+export type Traced = (stored: string | null) => Promise<Within>
+export const UNTRACED: Traced = async () => work => work()
+
 export type Signals = EffectMarks & {
+  traced: Traced
   claimOnInsert: ClaimOnInsert
   /** Aborts when the lease is lost. */
   lease: AbortSignal
@@ -65,6 +74,8 @@ export type JobHandler = {
   dispatched?: number
   /** The part (0..1) of the capacity that the other projects leave which one project may use. All of it unless given. */
   share?: number
+  /** Whether the handler calls `traced`. */
+  readsTrace?: true
   /** Executes a claimed job as far as possible now. Throws only when not even its failure could be recorded: the lease then expires. */
   handle(claimed: ClaimedJob, signals: Signals): Promise<Outcome>
 }

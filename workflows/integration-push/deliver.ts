@@ -13,6 +13,7 @@ import type { Secrets } from '../../domain/projects/secrets.ts'
 import { batching } from '../../store/batching.ts'
 import type { Pool } from '../../store/connect.ts'
 import { limitPerKey } from '../../store/limit-per-key.ts'
+import type { Within } from '../../store/tracing.ts'
 import type { EventDestination, Sent, Settings } from '../destinations/destination.ts'
 import { fingerprintOf, noting } from '../destinations/made-request.ts'
 import { sendWithin } from '../destinations/send-within.ts'
@@ -99,6 +100,7 @@ export function deliveryHandler({ at = NOWHERE, ...deps }: DeliverDeps): JobHand
     concurrency: 4_096,
     share: 1 / 4,
     perDestination: HELD,
+    readsTrace: true,
     async handle(claimed, signals) {
       try {
         const outcome = await deliver(claimed, signals, delivering)
@@ -115,14 +117,15 @@ export function deliveryHandler({ at = NOWHERE, ...deps }: DeliverDeps): JobHand
 
 async function deliver(claimed: ClaimedJob, signals: Signals, delivering: Delivering): Promise<Outcome> {
   const tried = await delivering.sending(claimed.destination ?? 0, () => attempt(claimed, signals, delivering))
-  return tried.is === 'sent' ? recordSent(tried, signals, delivering) : tried
+  return tried.is === 'sent' ? tried.within(() => recordSent(tried, signals, delivering)) : tried
 }
 
-type Attempted = { is: 'sent'; made: Delivered; sent: Sent }
+type Loaded = { claimed: ClaimedJob; delivery: OpenDelivery; within: Within }
+type Attempted = { is: 'sent'; made: Delivered; sent: Sent } & Pick<Loaded, 'within'>
 
 /** Reads the delivery and sends it, unless it must not or cannot be sent now. */
 async function attempt(claimed: ClaimedJob, signals: Signals, delivering: Delivering): Promise<Attempted | Outcome> {
-  const { at, batched, destinations, pool } = delivering
+  const { batched, pool } = delivering
   if (signals.stopping.aborted) return { is: 'interrupted' }
   if (claimed.hasLapsed) await recordLapse(pool, claimed)
   const delivery = await batched.load(claimed.id)
@@ -130,6 +133,16 @@ async function attempt(claimed: ClaimedJob, signals: Signals, delivering: Delive
     await deleteClaimedJob(pool, claimed)
     return { is: 'succeeded' }
   }
+  const within = await signals.traced(delivery.trace)
+  return within(() => attemptLoaded({ claimed, delivery, within }, signals, delivering))
+}
+
+async function attemptLoaded(
+  { claimed, delivery, within }: Loaded,
+  signals: Signals,
+  delivering: Delivering,
+): Promise<Attempted | Outcome> {
+  const { at, destinations, pool } = delivering
   if (delivery.isRunCancelled)
     return (await failCancelledDelivery(pool, claimed, delivery)) ? { is: 'failed', why: 'run_cancelled' } : { is: 'lost' }
   if (delivery.config.active !== 1 && !delivery.isProbe) return hold(claimed, delivery, delivering)
@@ -144,6 +157,7 @@ async function attempt(claimed: ClaimedJob, signals: Signals, delivering: Delive
   const { httpStatus: http_status, error, response, durationMs: duration_ms } = sent
   return {
     is: 'sent',
+    within,
     sent,
     made: { claimed, delivery, attempt: { started_at: delivery.startedAt, duration_ms, http_status, error, response, ...request } },
   }

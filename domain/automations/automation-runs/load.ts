@@ -39,6 +39,7 @@ export type AutomationRun = {
   is_cancelled: boolean
   /** The environment's now, with microseconds. */
   now: string
+  trace_context: string | null
 }
 
 export type LoadedRun = { run: AutomationRun; steps: Step[]; timeline: TimelineStep[] }
@@ -48,7 +49,7 @@ export type ClaimedNumber = { number: number; fence: number }
 // look for steps. It finds the rows one by one: without statistics a join may read a whole index.
 const LOAD = `
   select r.number, k.fence, r.environment, r.id, r.automation_id, r.version, r.user_id, r.event_id, r.event_name, r.partition, r.log_offset,
-    a.status as automation_status, ${IS_CANCELLED('r.number')} as is_cancelled, (statement_timestamp() + e.clock_offset)::text as now, s.timeline
+    r.trace_context, a.status as automation_status, ${IS_CANCELLED('r.number')} as is_cancelled, (statement_timestamp() + e.clock_offset)::text as now, s.timeline
   from unnest($1::bigint[], $2::int[]) k(number, fence)
   cross join lateral (select * from automation_runs where number = k.number limit 1) r
   cross join lateral (select clock_offset from environments where id = r.environment limit 1) e

@@ -8,7 +8,7 @@ export const OVERDUE_SECONDS = 60
 
 /**
  * A job that this worker process has claimed. Each record of its work must show the same fence. `hasLapsed`: a former claim has lapsed
- * (`lapse.ts`).
+ * (`lapse.ts`). `dueAt`: when it fell due, in real time, in Unix milliseconds; unless given, with the claim.
  */
 export type ClaimedJob = {
   kind: string
@@ -17,18 +17,23 @@ export type ClaimedJob = {
   environment: Environment
   destination: number | null
   hasLapsed?: true
+  dueAt?: number
 }
 
 /** A claimed job as a statement gives it. */
-export type ClaimedRow = Pick<ClaimedJob, 'id' | 'fence' | 'environment' | 'destination'> & { has_lapsed: boolean }
+export type ClaimedRow = Pick<ClaimedJob, 'id' | 'fence' | 'environment' | 'destination'> & { has_lapsed: boolean; due_ms?: number }
 
-export const claimedJob = (kind: string, { id, fence, environment, destination, has_lapsed }: ClaimedRow): ClaimedJob => ({
+/** In SQL: the column `due_ms` of a `ClaimedRow`. `offset`: of the environment's clock. */
+export const dueMs = (dueAt: string, offset: string): string => `(extract(epoch from ${dueAt} - ${offset}) * 1000)::float8`
+
+export const claimedJob = (kind: string, { id, fence, environment, destination, has_lapsed, due_ms }: ClaimedRow): ClaimedJob => ({
   kind,
   id,
   fence,
   environment,
   destination,
   ...(has_lapsed && { hasLapsed: true }),
+  ...(due_ms !== undefined && { dueAt: due_ms }),
 })
 
 /** Another worker has claimed the job: nothing was recorded, and this worker drops the job. Counted, retried elsewhere, never a failure. */

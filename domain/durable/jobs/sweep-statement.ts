@@ -1,5 +1,6 @@
 import { LOCK } from '../../../store/advisory-locks.ts'
 import { CLOCK_OF_GROUP, CLOCK_TURNS, groupsAbove, OF_GROUP } from './groups.ts'
+import { dueMs } from './job.ts'
 import { LIVE_WORKERS } from './workers.ts'
 
 /** An environment with that many due jobs of a kind may be the beginning of a backlog: a sweep claims none of its jobs. */
@@ -128,7 +129,8 @@ const LAPSED_AT = `case when d.lease_until is null or (d.kind, d.id, d.fence) in
 const CLAIMED = `claimed as (
   update due d set lease_until = clock_timestamp() + ${LEASE}, fence = fence + 1, batched_until = null, lapsed_at = ${LAPSED_AT}
   where ctid = any (array(select at from chosen where no in (select no from groups_to_claim)))
-  returning kind, id, fence, environment, destination, lapsed_at
+  returning kind, id, fence, environment, destination, lapsed_at,
+    (select ${dueMs('d.due_at', 'clock_offset')} from environments where id = d.environment) as due_ms
 )`
 
 // All other chosen jobs are leased for the worker that takes their batch, with the fence raised as by a claim: so taking the batch does not
@@ -164,8 +166,8 @@ const EXPIRED_BATCHES = `expired_batches as (
 
 const RESULT = `select is_ours, t.* from gate left join (
   select kind, number, count, null::bigint as id, null::int as fence, null::int as environment, null::int as destination,
-    null::boolean as has_lapsed from new_batches
-  union all select kind, null, null, id, fence, environment, destination, lapsed_at is not null from claimed) t on true order by t.number`
+    null::boolean as has_lapsed, null::float8 as due_ms from new_batches
+  union all select kind, null, null, id, fence, environment, destination, lapsed_at is not null, due_ms from claimed) t on true order by t.number`
 
 /** The statement of a sweep. Its parts stand in the order in which one reads the other. */
 export const DISPATCH_DUE = `with recursive ${[

@@ -1,5 +1,5 @@
 import type { Db } from '../../../store/connect.ts'
-import { type ClaimedJob, type ClaimedRow, claimedJob } from './job.ts'
+import { type ClaimedJob, type ClaimedRow, claimedJob, dueMs } from './job.ts'
 
 /** The jobs of a batch that are still due, and for how many milliseconds their leases last, counted from the request on. */
 export type TakenBatch = { claimed: ClaimedJob[]; leftMs: number }
@@ -19,10 +19,10 @@ const TAKE = `
     select id, fence, environment, destination, due_at, lapsed_at from due
     where kind = $2 and id = any (array(select unnest(ids) from taken)) and lease_until is not null
   ), clocks as materialized (
-    select id, clock_timestamp() + clock_offset as now from environments where id = any (array(select environment from leased))
+    select id, clock_offset, clock_timestamp() + clock_offset as now from environments where id = any (array(select environment from leased))
   )
   select l.id, l.fence, l.environment, l.destination, l.lapsed_at is not null as has_lapsed,
-    (extract(epoch from t.until - clock_timestamp()) * 1000)::float8 as left_ms
+    ${dueMs('l.due_at', 'c.clock_offset')} as due_ms, (extract(epoch from t.until - clock_timestamp()) * 1000)::float8 as left_ms
   from taken t cross join lateral unnest(t.ids, t.fences) u(id, fence)
     join leased l on l.id = u.id and l.fence = u.fence join clocks c on c.id = l.environment and l.due_at <= c.now`
 

@@ -30,6 +30,7 @@ export type OpenDelivery = {
   isRunCancelled: boolean
   /** Now, on the environment's clock. */
   startedAt: string
+  trace: string | null
   config: IntegrationConfig
   occurrence: OutgoingEvent
 }
@@ -37,7 +38,7 @@ export type OpenDelivery = {
 // Event, user and run as ordered ranges: they leave one index to a plan that was made while the tables were empty.
 const load = (status: string) => `
   select v.number, v.environment, v.id as delivery, v.integration, v.source, v.automation, v.run_id, v.attempt_count, v.round_attempts,
-    v.attempts, v.user_id as delivery_user, i.probing, x.kind,
+    v.attempts, v.trace_context, v.user_id as delivery_user, i.probing, x.kind,
     environment_now(v.environment) as started_at,
     i.active <> 1 and environment_now(v.environment) >= ${expiry('v.created_at')} as expired,
     r.number as run, r.number is not null and ${IS_CANCELLED('r.number')} as run_cancelled,
@@ -73,6 +74,7 @@ type Row = IntegrationConfig &
     probing: number | null
     kind: 'production' | 'sandbox'
     started_at: string
+    trace_context: string | null
     expired: boolean
     run_cancelled: boolean
   }
@@ -102,6 +104,7 @@ function openDelivery(row: Row, config: IntegrationConfig): OpenDelivery {
     isExpired: row.expired,
     isRunCancelled: row.run_cancelled,
     startedAt: row.started_at,
+    trace: row.trace_context,
     config,
     occurrence: toOccurrence(row, { environment: row.kind, event_mapping, revenue, automation }),
   }
