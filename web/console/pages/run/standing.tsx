@@ -31,7 +31,14 @@ export function Standing({ run }: { run: AutomationRunDetail }): ReactNode {
     return (
       <Notice>
         {t('{step} has failed and is tried again', { step: current_step ?? t('A step') })}{' '}
-        {next_attempt_at ? <Time at={next_attempt_at} relative /> : t('when its integration takes deliveries again')}.{error}
+        {next_attempt_at ? (
+          <>
+            {t('at')} <Time at={next_attempt_at} />
+          </>
+        ) : (
+          t('when its integration takes deliveries again')
+        )}
+        .{error}
       </Notice>
     )
   if (finished_at === null && automation_status === 'paused')
