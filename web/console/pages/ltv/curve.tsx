@@ -61,10 +61,10 @@ export default function Curve({ ltv, question: { metric, cost } }: { ltv: Analyt
       <p className="ltv-note">
         {complete
           ? t(
-              'Solid until {label}: everybody had so many days. After that it is dashed: people who came later have not been there so long.',
+              'Solid until {label}: everybody had so many days. After that it is dotted: people who came later have not been there so long.',
               { label: complete.label },
             )
-          : t('Dashed: somebody of the range has not even had the first day. A range that is over shows more.')}
+          : t('Dotted: somebody of the range has not even had the first day. A range that is over shows more.')}
         {ltv.segments.length > MOST &&
           ` ${counted(ltv.segments.length - MOST, '{n} more value is in the table.', '{n} more values are in the table.')}`}
       </p>
