@@ -225,6 +225,11 @@ test('without an answer what was read stays below the failure, and without a net
   await expect.poll(() => make.getAttribute('aria-disabled'), WAIT).toBe(null)
 })
 
+test('without a worker the status is not good, also while nothing is overdue yet', async () => {
+  await go(page, '/status', '.verdict')
+  expect(await page.locator('.verdict.warn').innerText()).toMatch(/Something needs a look\.\s+No worker was seen in the last minute\./)
+})
+
 test('what is typed before a list has come is no choice: it may be the name of what the list has', async () => {
   const held: Route[] = []
   const segments = /\/v4\/segments\?/

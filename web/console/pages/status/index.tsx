@@ -61,7 +61,7 @@ const Shown = ({ status }: { status: Answer }) => (
 /** What `/readyz` says, in one sentence. */
 function Verdict({ status: { status, database, workers, figures } }: { status: Answer }) {
   const alive = workers.filter(({ is_alive }) => is_alive).length
-  const good = status === 'ok'
+  const good = status === 'ok' && alive > 0
   const why = [
     database.state === 'slow' && t('The database is slow.'),
     figures === null && t('The figures cannot be read at the moment.'),
