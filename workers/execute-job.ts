@@ -3,6 +3,7 @@ import type { ClaimedJob } from '../domain/durable/jobs/job.ts'
 import { type HeldLease, releaseLeases } from '../domain/durable/jobs/lease.ts'
 import type { Environment } from '../domain/kernel/environment.ts'
 import type { Pool } from '../store/connect.ts'
+import type { Within } from '../store/tracing.ts'
 import type { AtCrashPoint } from '../workflows/engine/crash-point.ts'
 import { type JobHandler, type Outcome, type Signals, type Traced, UNTRACED } from '../workflows/engine/handler.ts'
 import type { Leases } from './leases.ts'
@@ -50,9 +51,13 @@ export function jobExecution({ pool, leases, signals, log, onOutcome, onChanged,
     }
     at('claimed')
     const handle = async (begin: Traced): Promise<Reported> => {
+      let within: Within = work => work()
       try {
         const outcome = await handler.handle(claimed, {
-          traced: begin,
+          traced: async stored => {
+            within = await begin(stored)
+            return within
+          },
           claimOnInsert: signals.claimOnInsert,
           lease: lease.signal,
           isHeld: lease.isHeld,
@@ -62,13 +67,15 @@ export function jobExecution({ pool, leases, signals, log, onOutcome, onChanged,
           stopping: signals.stopping,
           halt: signals.halt,
         })
-        // The lease may have been renewed after this process counted it as lost.
-        if (outcome.is === 'interrupted' || (outcome.is === 'lost' && lease.wasKept()))
-          await releaseLeases(pool, [{ ...claimed, unrecordedMs: lease.unrecordedMs() }])
-        report(outcome, 'why' in outcome ? { why: outcome.why } : {})
-        return outcome
+        return await within(async () => {
+          // The lease may have been renewed after this process counted it as lost.
+          if (outcome.is === 'interrupted' || (outcome.is === 'lost' && lease.wasKept()))
+            await releaseLeases(pool, [{ ...claimed, unrecordedMs: lease.unrecordedMs() }])
+          report(outcome, 'why' in outcome ? { why: outcome.why } : {})
+          return outcome
+        })
       } catch (error) {
-        report({ is: 'error' }, { err: error })
+        await within(async () => report({ is: 'error' }, { err: error }))
         onError({ ...claimed, unrecordedMs: lease.unrecordedMs() }, error)
         return { is: 'error' }
       }

@@ -121,4 +121,9 @@ test('the run, its delivery and the lines of the log name the trace', async () =
   expect(installation.api.output()).toMatch(
     new RegExp(`"operation":"v4CreateEvents".*"trace_id":"${TRACE}"|"trace_id":"${TRACE}".*"operation":"v4CreateEvents"`),
   )
+  const ofJobs = worker
+    .output()
+    .split('\n')
+    .filter(line => line.includes('"msg":"delivery suspended"'))
+  expect(ofJobs).toEqual([expect.stringContaining(`"trace_id":"${TRACE}"`)])
 })
